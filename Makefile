@@ -1,0 +1,46 @@
+# `make help` lists the targets; `make check` and `make test` are exactly what CI runs.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+READY  := $(VENV)/.ready
+
+.DEFAULT_GOAL := help
+.PHONY: help install run test check format bench lock schema clean
+
+help: ## Show this list
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-9s %s\n", $$1, $$2}'
+
+install: $(READY) ## Make .venv with Rota and all that running, testing and benchmarking need
+
+$(READY): pyproject.toml requirements.lock
+	$(PYTHON) -c 'import sys; v = sys.version_info; sys.exit(0 if v >= (3, 11) else f"Rota needs Python 3.11 or newer, got {v.major}.{v.minor}. Try: make PYTHON=python3.12 install")'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@touch $(READY)
+
+run: install ## Show Rota at work (grows with the engine: today, what it understands)
+	$(BIN)/rota next "every weekday at 9am" --tz America/New_York
+
+test: install ## Run every test
+	$(BIN)/python -m pytest -n auto --dist worksteal
+
+check: install ## Format, lint, types, import layers
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/basedpyright
+	PYTHONPATH=src $(BIN)/lint-imports
+
+format: install ## Put the code in shape
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+bench: install ## Run the benchmarks beside peers; writes bench/RESULTS.md
+	$(BIN)/python -m bench
+
+lock: install ## Pin every dependency again: names, versions and hashes, no addresses
+	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header \
+	    --extra dev --no-emit-package rota pyproject.toml --output-file requirements.lock
+
+clean: ## Remove what was built
+	rm -rf $(VENV) build dist .pytest_cache .ruff_cache .hypothesis .import_linter_cache

@@ -1,0 +1,1 @@
+"""WHEN: triggers, the instants they name, and the words people use for them. Pure."""

@@ -1,0 +1,126 @@
+"""A whole cron expression: text to `Pattern`, or a sentence that says which field is wrong."""
+
+from __future__ import annotations
+
+from rota.errors import InvalidCron
+from rota.triggers.civil import BEGIN, FIRST_YEAR
+from rota.triggers.cron.fields import (
+    DAY_OF_MONTH,
+    DAY_OF_WEEK,
+    HOURS,
+    MINUTES,
+    MONTH,
+    SECONDS,
+    YEAR,
+)
+from rota.triggers.cron.pattern import ANY_MONTH_DAY, ANY_WEEKDAY, Pattern
+from rota.triggers.cron.special import parse_month_days, parse_week_days
+
+MAX_LENGTH = 256
+
+MACROS = {
+    "@yearly": "0 0 1 1 *",
+    "@annually": "0 0 1 1 *",
+    "@monthly": "0 0 1 * *",
+    "@weekly": "0 0 * * 0",
+    "@daily": "0 0 * * *",
+    "@midnight": "0 0 * * *",
+    "@hourly": "0 * * * *",
+}
+_HINTS = {"@every": '; write an interval, such as "every 5m"'}
+
+_FIRST_28_DAYS = (1 << 29) - 2
+
+
+def split(expression: str) -> list[str]:
+    """The five, six or seven fields, in upper case; a macro's for a macro."""
+    if len(expression) > MAX_LENGTH:
+        raise InvalidCron(
+            f"Invalid cron expression: expected at most {MAX_LENGTH} characters, "
+            f"got {len(expression)}"
+        )
+    if not expression.isascii():
+        odd = next(letter for letter in expression if not letter.isascii())
+        raise InvalidCron(f"Invalid cron expression: expected ASCII characters only, got {odd!r}")
+    fields = expression.upper().split()
+    if fields and fields[0][0] == "@":
+        return _macro(expression).split()
+    if not 5 <= len(fields) <= 7:
+        raise InvalidCron(_count_refusal(expression, len(fields)))
+    return fields
+
+
+def parse(fields: list[str]) -> Pattern:
+    """The meaning of the fields."""
+    seconds, year = "0", "*"
+    if len(fields) == 5:
+        minutes, hours, month_days, month, week_days = fields
+    elif len(fields) == 6:
+        seconds, minutes, hours, month_days, month, week_days = fields
+    else:
+        seconds, minutes, hours, month_days, month, week_days, year = fields
+    # A mask is never 0, so "or" reads: by the table, else by the parser.
+    pattern = Pattern()
+    pattern.seconds = SECONDS.simple.get(seconds) or SECONDS.parse(seconds)
+    pattern.minutes = MINUTES.simple.get(minutes) or MINUTES.parse(minutes)
+    pattern.hours = HOURS.simple.get(hours) or HOURS.parse(hours)
+    pattern.months = MONTH.simple.get(month) or MONTH.parse(month)
+    pattern.years = None if year == "*" else YEAR.parse(year) >> FIRST_YEAR
+    opened = pattern.open_fields = (seconds[0] == "*", minutes[0] == "*", hours[0] == "*")
+    pattern.is_wildcard = True in opened
+    _read_days(pattern, month_days, week_days)
+    _refuse_never(pattern, fields)
+    return pattern
+
+
+def _read_days(pattern: Pattern, month_days: str, week_days: str) -> None:
+    pattern.month_days_open = month_days[0] in "*?"
+    pattern.week_days_open = week_days[0] in "*?"
+    pattern.special_month_days = pattern.special_week_days = None
+    if known := DAY_OF_MONTH.simple.get(month_days):
+        pattern.month_days = known
+    elif month_days == "?":
+        pattern.month_days = ANY_MONTH_DAY
+    else:
+        pattern.month_days, pattern.special_month_days = parse_month_days(month_days)
+    if known := DAY_OF_WEEK.simple.get(week_days):
+        pattern.week_days = known
+    elif week_days == "?":
+        pattern.week_days = ANY_WEEKDAY
+    else:
+        pattern.week_days, pattern.special_week_days = parse_week_days(week_days)
+
+
+def _refuse_never(pattern: Pattern, fields: list[str]) -> None:
+    # Each of the first 28 days comes in every month and, over the years, on every weekday; and
+    # every month has all weekdays. Only what rests on less has to be looked for.
+    plain = pattern.month_days & _FIRST_28_DAYS and pattern.week_days
+    if plain and pattern.years is None:
+        return
+    if pattern.first_from(BEGIN) is None:
+        raise InvalidCron(
+            "Invalid cron expression: expected a date that exists, "
+            f'got one that never comes: "{" ".join(fields)}"'
+        )
+
+
+def _macro(expression: str) -> str:
+    name = expression.strip().lower()
+    if name not in MACROS:
+        hint = _HINTS.get(name.split()[0], "")
+        raise InvalidCron(
+            f"Invalid cron expression: expected one of {', '.join(MACROS)}, got {name!r}{hint}"
+        )
+    return MACROS[name]
+
+
+def _count_refusal(expression: str, count: int) -> str:
+    if "TZ=" in expression:
+        return (
+            "Invalid cron expression: expected no zone inside the expression; "
+            "give it as the timezone instead"
+        )
+    return (
+        "Invalid cron expression: expected 5 fields (minute hour day-of-month month day-of-week), "
+        f"6 (with seconds first) or 7 (with a year last), got {count}: {expression!r}"
+    )
