@@ -5,3 +5,31 @@ the schedule's next due instant, kept in a *shard*. Whoever holds the shard's *l
 every transaction it makes proves the lease's *fence*. *Firing* turns a due timer into one row in
 the *queue*. A *worker* claims it and makes an *attempt*. Outcomes are *history*.
 """
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rota.version import __version__
+
+if TYPE_CHECKING:
+    from rota.sdk.when import explain, parse, preview
+    from rota.triggers.trigger import Trigger
+
+__all__ = ["Trigger", "__version__", "explain", "parse", "preview"]
+
+_HOMES = {
+    "Trigger": "rota.triggers.trigger",
+    "explain": "rota.sdk.when",
+    "parse": "rota.sdk.when",
+    "preview": "rota.sdk.when",
+}
+
+
+def __getattr__(name: str) -> object:
+    """Public names are imported when first used, so that `import rota` costs nothing."""
+    import importlib  # noqa: PLC0415 - see above
+
+    if name not in _HOMES:
+        raise AttributeError(f"module 'rota' has no attribute {name!r}")
+    return getattr(importlib.import_module(_HOMES[name]), name)

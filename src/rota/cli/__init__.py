@@ -1,1 +1,5 @@
-"""The command line: `rota …`."""
+"""The command line: `rota …`. One file per command or group; `app.py` puts them together."""
+
+from rota.cli.app import main
+
+__all__ = ["main"]

@@ -13,16 +13,16 @@ from ipaddress import ip_address
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from rota import durations
 from rota.config import redact
+from rota.durations import compact
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 Shown = str | int | bool | list[str] | None
 
-_UNITS = {"ms": 1e-3, "s": 1, "m": 60, "h": 3600, "d": 86_400}
-_PART = re.compile(r"(\d{1,12}(?:\.\d{1,6})?)\s*(ms|s|m|h|d)\s*", re.ASCII)
-_NUMBER = re.compile(r"\d{1,12}(?:\.\d{1,6})?", re.ASCII)
+_NUMBER = re.compile(r"\d{1,12}(\.\d{1,6})?", re.ASCII)
 _SECONDS_MAX = 100 * 365 * 86_400
 _HOST_NAME = re.compile(r"[a-z0-9]([a-z0-9._-]*[a-z0-9])?", re.ASCII | re.IGNORECASE)
 
@@ -62,50 +62,26 @@ def duration(low: timedelta, high: timedelta) -> Kind:
     """A length of time within bounds, both included: "15s", "1h30m", "500ms", or seconds."""
 
     def read(value: object) -> timedelta | None:
-        seconds = _seconds(value)
-        # Compared before it is a timedelta: not every float is one, and NaN is not within.
-        if seconds is None or not 0 <= seconds <= _SECONDS_MAX:
+        length = _length(value.strip() if isinstance(value, str) else value)
+        # Whole milliseconds, as that is what is shown.
+        fits = length is not None and low <= length <= high and not length.microseconds % 1000
+        return length if fits else None
+
+    bounds = f"from {compact(low)} to {compact(high)}"
+    return Kind(f'a length of time {bounds}, such as "90s" or "2m"', read, show=compact)
+
+
+def _length(value: object) -> timedelta | None:
+    if isinstance(value, str) and not _NUMBER.fullmatch(value):
+        try:
+            return durations.parse(value)
+        except durations.InvalidDuration:
             return None
-        interval = timedelta(seconds=seconds)
-        return interval if low <= interval <= high else None
-
-    bounds = f"from {show_duration(low)} to {show_duration(high)}"
-    return Kind(f'a length of time {bounds}, such as "90s" or "2m"', read, show=show_duration)
-
-
-def _seconds(value: object) -> float | None:
-    if isinstance(value, bool):
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
         return None
-    if isinstance(value, int | float):
-        return value
-    if isinstance(value, str):
-        return _seconds_of_text(value.strip().lower())
-    return None
-
-
-def _seconds_of_text(text: str) -> float | None:
-    if _NUMBER.fullmatch(text):
-        return float(text)
-    total, end = 0.0, 0
-    while match := _PART.match(text, end):
-        total += float(match[1]) * _UNITS[match[2]]
-        end = match.end()
-    return total if text and end == len(text) else None
-
-
-def show_duration(interval: timedelta) -> str:
-    """The shortest text that reads back as the same length: 90 s is "1m30s"."""
-    if not interval:
-        return "0s"
-    millis, micros = divmod(interval // timedelta(microseconds=1), 1000)
-    if micros:
-        return f"{interval.total_seconds():.6f}".rstrip("0") + "s"
-    parts: list[str] = []
-    for unit, size in (("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1000), ("ms", 1)):
-        count, millis = divmod(millis, size)
-        if count:
-            parts.append(f"{count}{unit}")
-    return "".join(parts)
+    seconds = float(value) if isinstance(value, str) else value
+    # Compared before it is a timedelta: not every float is one, and NaN is within no bounds.
+    return timedelta(seconds=seconds) if 0 <= seconds <= _SECONDS_MAX else None
 
 
 def _same(value: Shown) -> Shown:

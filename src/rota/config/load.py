@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rota.config import kinds, redact
+from rota.config import redact
 from rota.config.settings import Config, Setting, settings
+from rota.durations import compact
 from rota.errors import InvalidConfig
 
 if TYPE_CHECKING:
@@ -161,8 +162,8 @@ def _disagreements(config: Config) -> Iterable[tuple[set[str], str]]:
     """Values that are fine alone and not together, with the names involved."""
     if config.lease_renew_interval * 2 >= config.lease_ttl:
         # Otherwise one renewal that comes late loses the lease, and every shard moves for nothing.
-        limit = kinds.show_duration(config.lease_ttl / 2)
-        got = kinds.show_duration(config.lease_renew_interval)
+        limit = compact(config.lease_ttl / 2)
+        got = compact(config.lease_renew_interval)
         source = config.sources["lease_renew_interval"]
         text = f"expected less than half of lease_ttl ({limit}), got {got} ({source})"
         yield {"lease_renew_interval", "lease_ttl"}, f"lease_renew_interval: {text}"

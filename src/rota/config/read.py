@@ -20,7 +20,8 @@ _MAX_BYTES = 1_000_000
 
 def read(flags: Mapping[str, object], *, file: Path | None = None) -> Config:
     """`load` with this process's environment, and with `file`, or `rota.toml` here if any."""
-    path = file or (_HERE if _HERE.exists() else None)
+    # Not Path.exists, which raises where the working folder is not ours to enter.
+    path = file or (_HERE if os.path.exists(_HERE) else None)  # noqa: PTH110
     if path is None:
         return load(flags, os.environ)
     return load(flags, os.environ, _text(path), str(path))

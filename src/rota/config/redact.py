@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import re
 from pathlib import PurePath
-from urllib.parse import SplitResult, parse_qsl, urlencode, urlsplit
+from urllib.parse import SplitResult, unquote, urlsplit
 
 HIDDEN = "***"
-
-_SECRET_PARAMETERS = {"password", "sslpassword"}
 
 
 def split(text: str) -> SplitResult | None:
@@ -51,11 +49,15 @@ def address(text: str) -> str:
 
 
 def _query(query: str) -> str:
-    pairs = parse_qsl(query, keep_blank_values=True)
-    if not any(name.lower() in _SECRET_PARAMETERS for name, _ in pairs):
-        return query
-    hidden = [(n, HIDDEN if n.lower() in _SECRET_PARAMETERS else value) for n, value in pairs]
-    return urlencode(hidden, safe="*/:,")
+    return "&".join(_parameter(pair) for pair in query.split("&"))
+
+
+def _parameter(pair: str) -> str:
+    # Looked for in the whole, decoded: `user=ana;password=…` and `%70assword=…` hide one as well.
+    if "password" not in unquote(pair).lower():
+        return pair
+    name, _, _ = pair.partition("=")
+    return f"{name}={HIDDEN}"
 
 
 def got(value: object) -> str:
@@ -80,7 +82,7 @@ def _digits(value: int) -> str:
 
 def got_secret(value: object) -> str:
     """Like `got` for a value that may be a secret in the wrong form."""
-    return f"text of {len(value)} characters (not shown)" if isinstance(value, str) else got(value)
+    return "a text that is not shown" if isinstance(value, str) else got(value)
 
 
 def got_address(value: object) -> str:

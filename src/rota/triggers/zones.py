@@ -30,6 +30,7 @@ _OFFSET = re.compile(r"([+-])([01]\d):([0-5]\d)")
 _MAX_OFFSET = 14 * 3600
 # CET, EST, GMT0, PST8PDT: tzdata lists some abbreviations, but each means several things.
 _ABBREVIATION = re.compile(r"(GMT|UCT|[A-Z]{1,2}[SDE]T)([+-]?\d+([A-Z]{3})?)?")
+_AREA = re.compile(r"[A-Za-z]{3,}/[A-Za-z]")
 # Place holders of the database, no place's time.
 _NOT_ZONES = frozenset({"Factory", "localtime", "posixrules"})
 
@@ -95,6 +96,16 @@ def names() -> frozenset[str]:
     return frozenset(name for name in listed if _is_place(name))
 
 
+def looks_like_zone(text: str) -> bool:
+    """The text is a zone's name, or an abbreviation or near miss that should be refused as one."""
+    return (
+        text in names()
+        or _OFFSET.fullmatch(text) is not None
+        or _ABBREVIATION.fullmatch(text) is not None
+        or _AREA.match(text) is not None
+    )
+
+
 def _is_place(name: str) -> bool:
     return name == "UTC" or not (name in _NOT_ZONES or _ABBREVIATION.fullmatch(name))
 
@@ -138,12 +149,21 @@ def _nearest(name: str) -> str | None:
     """The accepted name that was probably meant; nothing for an abbreviation, which has several."""
     if not 4 < len(name) <= 64 or _ABBREVIATION.fullmatch(name.upper()):
         return None
-    by_lower = {known.lower(): known for known in names()}
     wanted = name.lower().replace(" ", "_")
-    if wanted in by_lower:
-        return by_lower[wanted]
-    ends = {known.rsplit("/", 1)[-1].lower(): known for known in sorted(names())}
-    if wanted in ends:
-        return ends[wanted]
-    close = difflib.get_close_matches(wanted, by_lower, n=1, cutoff=0.8)
+    by_lower, by_place = _spellings()
+    if wanted in by_lower or wanted in by_place:
+        return by_lower.get(wanted) or by_place[wanted]
+    # Only names of the same beginning are compared: comparing with all takes milliseconds.
+    candidates = [known for known in by_lower if known[:3] == wanted[:3]]
+    close = difflib.get_close_matches(wanted, candidates, n=1, cutoff=0.8)
     return by_lower[close[0]] if close else None
+
+
+@cache
+def _spellings() -> tuple[dict[str, str], dict[str, str]]:
+    """Every name by its lower case, and by the lower case of its last part alone."""
+    known = sorted(names())
+    return (
+        {name.lower(): name for name in known},
+        {name.rsplit("/", 1)[-1].lower(): name for name in known},
+    )

@@ -35,7 +35,6 @@ class Pattern:
         "month_days",
         "month_days_open",
         "months",
-        "open_fields",
         "seconds",
         "special_month_days",
         "special_week_days",
@@ -53,10 +52,8 @@ class Pattern:
     years: int | None
     special_month_days: MonthDays | None
     special_week_days: WeekDays | None
-    open_fields: tuple[bool, bool, bool]
-    """Which of seconds, minutes and hours began with a star."""
     is_wildcard: bool
-    """Any of them did: it follows the wall clock through gaps and repeated hours."""
+    """Seconds, minutes or hours began with a star: it follows the wall clock through changes."""
     month_days_open: bool
     """The field began with a star (`*`, `*/2`) or is `?`."""
     week_days_open: bool
@@ -68,7 +65,11 @@ class Pattern:
 
     def identity(self) -> tuple[object, ...]:
         """All that the meaning consists of."""
-        return tuple(getattr(self, name) for name in self.__slots__)
+        return (
+            (self.seconds, self.minutes, self.hours, self.is_wildcard),
+            (self.month_days, self.special_month_days, self.week_days, self.special_week_days),
+            (self.days_joined_by_or, self.months, self.years),
+        )
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Pattern) and self.identity() == other.identity()

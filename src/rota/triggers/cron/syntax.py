@@ -66,8 +66,7 @@ def parse(fields: list[str]) -> Pattern:
     pattern.hours = HOURS.simple.get(hours) or HOURS.parse(hours)
     pattern.months = MONTH.simple.get(month) or MONTH.parse(month)
     pattern.years = None if year == "*" else YEAR.parse(year) >> FIRST_YEAR
-    opened = pattern.open_fields = (seconds[0] == "*", minutes[0] == "*", hours[0] == "*")
-    pattern.is_wildcard = True in opened
+    pattern.is_wildcard = seconds[0] == "*" or minutes[0] == "*" or hours[0] == "*"
     _read_days(pattern, month_days, week_days)
     _refuse_never(pattern, fields)
     return pattern

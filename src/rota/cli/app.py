@@ -1,0 +1,53 @@
+"""The program: every command, registered in one place, and the way out for errors."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from rota.cli import config, doctor, migrate, output, when
+from rota.errors import RotaError
+from rota.version import __version__
+
+app = output.commands("A distributed job scheduler on PostgreSQL.", name="rota")
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        print(f"rota {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def rota(
+    *,
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_version, is_eager=True, help="Show the version."),
+    ] = False,
+) -> None:
+    """A distributed job scheduler on PostgreSQL."""
+
+
+# One line per command or group, in the order of `rota --help`. Each lives in its own file and
+# imports what is heavy (the database, the engine) inside the command, so that all start quickly.
+app.command("next")(when.next_)
+app.command()(when.explain)
+app.command()(migrate.migrate)
+app.command()(doctor.doctor)
+app.add_typer(config.app, name="config")
+
+
+def main() -> None:
+    """Run the command line. An error that a person can cause is a sentence and exit code 1.
+
+    So is what the system refuses (a full disk, a folder of somebody else): it names the file.
+    """
+    output.prepare()
+    try:
+        app(prog_name="rota")
+    except (RotaError, OSError) as error:
+        output.fail(error)
+        sys.exit(1)

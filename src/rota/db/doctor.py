@@ -1,0 +1,153 @@
+"""Looking for trouble in and around a database, before it bites.
+
+Each check is a pure judgement of values that were read; `checks` reads them and judges them all.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Final, LiteralString
+
+from rota.db import migrate
+from rota.errors import MigrationError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from rota.clock import Clock
+    from rota.db.pool import Database
+    from rota.db.tx import Tx
+
+OLDEST_SERVER: Final = 14
+MAX_CLOCK_OFFSET: Final = timedelta(milliseconds=500)
+
+_SAMPLES = 10
+_FEW_CONNECTIONS = 20
+
+_SETTINGS: LiteralString = """
+    SELECT name, setting FROM pg_settings
+     WHERE name IN ('server_version', 'server_version_num', 'fsync', 'full_page_writes',
+                    'synchronous_commit', 'max_connections', 'superuser_reserved_connections')
+"""
+_SESSIONS: LiteralString = """
+    SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend'
+"""
+_CLOCK: LiteralString = "SELECT clock_timestamp()"
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One thing that was looked at."""
+
+    name: str
+    ok: bool | None
+    """None when it could not be told."""
+    found: str
+    advice: str = ""
+    """What to do about it; empty when there is nothing to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClockSample:
+    """The server's clock, asked for once."""
+
+    asked_at: datetime
+    server_at: datetime
+    round_trip: timedelta
+
+    @property
+    def offset(self) -> timedelta:
+        """How far the server's clock is ahead, if its answer was made half way through."""
+        return self.server_at - (self.asked_at + self.round_trip / 2)
+
+
+async def checks(db: Database, clock: Clock) -> list[Check]:
+    """All checks, in the order in which a reader should see them.
+
+    Raises `DatabaseUnavailable` when there is no database to look at.
+    """
+
+    async def look(tx: Tx) -> tuple[dict[str, str], int]:
+        settings = {row["name"]: row["setting"] for row in await tx.fetch(_SETTINGS)}
+        return settings, await tx.fetch_value(_SESSIONS)
+
+    settings, sessions = await db.run(look, read_only=True)
+    return [
+        server_version(settings),
+        *lossy_settings(settings),
+        clock_offset(await measure(db, clock)),
+        await _migrations(db),
+        connections(settings, sessions),
+    ]
+
+
+async def measure(db: Database, clock: Clock) -> list[ClockSample]:
+    """Ask the server for its time, several times."""
+
+    async def sample(tx: Tx) -> ClockSample:
+        asked_at, started = clock.now(), clock.monotonic()
+        server_at: datetime = await tx.fetch_value(_CLOCK)
+        return ClockSample(asked_at, server_at, timedelta(seconds=clock.monotonic() - started))
+
+    async def samples(tx: Tx) -> list[ClockSample]:
+        return [await sample(tx) for _ in range(_SAMPLES)]
+
+    return await db.run(samples, read_only=True)
+
+
+def server_version(settings: Mapping[str, str]) -> Check:
+    ok = int(settings["server_version_num"]) >= OLDEST_SERVER * 10_000
+    advice = "" if ok else f"upgrade the server to PostgreSQL {OLDEST_SERVER} or newer"
+    return Check("server version", ok, f"PostgreSQL {settings['server_version']}", advice)
+
+
+def lossy_settings(settings: Mapping[str, str]) -> list[Check]:
+    """Settings with which a server forgets what it acknowledged."""
+    losses = {
+        "fsync": "a crash of the machine can destroy the whole database",
+        "full_page_writes": "a crash of the machine can destroy pages half written",
+        "synchronous_commit": "a crash of the server loses firings that were acknowledged",
+    }
+    return [_lossy(name, settings[name], loss) for name, loss in losses.items()]
+
+
+def _lossy(name: str, value: str, loss: str) -> Check:
+    ok = value != "off"
+    return Check(name, ok, value, "" if ok else f"set {name} = on: {loss}")
+
+
+def clock_offset(samples: list[ClockSample]) -> Check:
+    """The sample with the shortest round trip has the least room for error, so it counts."""
+    if not samples:
+        return Check("clock offset", ok=None, found="no sample")
+    best = min(samples, key=lambda sample: sample.round_trip)
+    milliseconds = best.offset / timedelta(milliseconds=1)
+    uncertainty = best.round_trip / 2 / timedelta(milliseconds=1)
+    ok = abs(best.offset) <= MAX_CLOCK_OFFSET
+    return Check(
+        "clock offset",
+        ok,
+        f"the database is {milliseconds:+.1f} ms from this machine (give or take "
+        f"{uncertainty:.1f} ms)",
+        "" if ok else "run NTP (chrony, systemd-timesyncd) on both machines",
+    )
+
+
+def connections(settings: Mapping[str, str], sessions: int) -> Check:
+    """Whether more processes can still connect."""
+    usable = int(settings["max_connections"]) - int(settings["superuser_reserved_connections"])
+    ok = usable - sessions >= _FEW_CONNECTIONS
+    advice = "" if ok else "raise max_connections, or give each process a smaller pool"
+    return Check("connections", ok, f"{sessions} of {usable} in use", advice)
+
+
+async def _migrations(db: Database) -> Check:
+    try:
+        pending = await migrate.pending(db)
+    except MigrationError as error:
+        return Check("migrations", ok=False, found=str(error), advice="see the message")
+    if pending:
+        names = ", ".join(map(str, pending))
+        return Check("migrations", ok=False, found=f"pending: {names}", advice="run rota migrate")
+    return Check("migrations", ok=True, found="all applied")

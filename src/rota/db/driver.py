@@ -1,0 +1,125 @@
+"""The typed face of asyncpg: what Rota uses of it, and nothing else.
+
+asyncpg ships without type information, so the few calls into it are made here and their results
+are seen through protocols.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterator
+from typing import TYPE_CHECKING, Any, Protocol, cast
+
+import asyncpg  # pyright: ignore[reportMissingTypeStubs] - it has none; hence this module
+
+if TYPE_CHECKING:
+    from rota.db.session import Session
+
+STATEMENT_CACHE_SIZE = 200
+"""Prepared statements kept for each connection, found again by their exact text.
+
+Statements here are literals, so a process has a fixed number of texts (far fewer than this) and
+each is planned once per connection. A text put together at run time would push out the others;
+`LiteralString` forbids it. Behind a pooler that shares sessions between transactions (PgBouncer's
+transaction mode) prepared statements, LISTEN and session settings do not work: connect directly,
+or in session mode.
+"""
+
+_untyped: Any = asyncpg
+
+Isolation = str
+"""`read_committed`, `repeatable_read` or `serializable`."""
+
+ERRORS: tuple[type[Exception], ...] = (
+    asyncpg.PostgresError,
+    asyncpg.InterfaceError,
+    asyncpg.InternalClientError,
+    OSError,  # includes TimeoutError: no reply in time
+)
+"""All that a call of the driver raises for reasons outside the program."""
+
+
+class Row(Protocol):
+    """One row of a result, by column name or position."""
+
+    def __getitem__(self, key: str | int) -> Any: ...
+    def __len__(self) -> int: ...
+    def __iter__(self) -> Iterator[Any]: ...
+    def keys(self) -> Iterator[str]: ...
+    def values(self) -> Iterator[Any]: ...
+    def items(self) -> Iterator[tuple[str, Any]]: ...
+
+
+# ruff: noqa: ASYNC109 - the driver's own parameters
+
+
+class Transaction(Protocol):
+    async def start(self) -> None: ...
+    async def commit(self) -> None: ...
+    async def rollback(self) -> None: ...
+
+
+class Connection(Protocol):
+    async def fetch(self, query: str, *args: object) -> list[Row]: ...
+    async def fetchrow(self, query: str, *args: object) -> Row | None: ...
+    async def fetchval(self, query: str, *args: object, timeout: float | None = None) -> Any: ...
+    async def execute(self, query: str, *args: object, timeout: float | None = None) -> str: ...
+    def transaction(
+        self, *, isolation: Isolation | None = None, readonly: bool = False
+    ) -> Transaction: ...
+    def is_closed(self) -> bool: ...
+    def terminate(self) -> None: ...
+    async def close(self, *, timeout: float | None = None) -> None: ...
+    async def add_listener(self, channel: str, callback: OnNotice) -> None: ...
+    def add_termination_listener(self, callback: Callable[[Connection], None]) -> None: ...
+
+
+OnNotice = Callable[[Connection, int, str, str], None]
+
+
+class Pool(Protocol):
+    async def acquire(self, *, timeout: float | None = None) -> Connection: ...
+    async def release(self, connection: Connection) -> None: ...
+    async def close(self) -> None: ...
+    def terminate(self) -> None: ...
+
+
+async def connect(dsn: str, session: Session) -> Connection:
+    """One connection of its own, outside any pool."""
+    return await cast("Awaitable[Connection]", _untyped.connect(dsn, **_options(session)))
+
+
+async def open_pool(dsn: str, session: Session, *, size: int) -> Pool:
+    """A pool with one connection made, and up to `size` when they are needed."""
+    pool = _untyped.create_pool(
+        dsn, min_size=1, max_size=size, reset=_keep_session, **_options(session)
+    )
+    return await cast("Awaitable[Pool]", pool)
+
+
+def is_closed(connection: Connection) -> bool:
+    """Whether nothing more can be said on it.
+
+    Also when the pool has taken it back, as it does the moment a session in use is lost: then the
+    driver raises for any question, even this one.
+    """
+    try:
+        return connection.is_closed()
+    except asyncpg.InterfaceError:
+        return True
+
+
+async def _keep_session(connection: Connection) -> None:
+    """Nothing to undo when a connection goes back to the pool.
+
+    Rota only ever uses SET LOCAL and locks that end with the transaction, so the driver's reset
+    would cost every transaction a round trip for nothing.
+    """
+
+
+def _options(session: Session) -> dict[str, Any]:
+    return {
+        "timeout": session.connect_timeout.total_seconds(),
+        "command_timeout": session.reply_timeout.total_seconds(),
+        "statement_cache_size": STATEMENT_CACHE_SIZE,
+        "server_settings": session.server_settings(),
+    }

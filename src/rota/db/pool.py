@@ -1,0 +1,229 @@
+"""The connection pool, and transactions that are tried again when trouble passes."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import random
+from contextlib import asynccontextmanager
+from datetime import timedelta
+from typing import TYPE_CHECKING, Literal, Self, TypeVar
+
+from rota.clock import Clock, SystemClock
+from rota.db import driver
+from rota.db.backoff import Retry
+from rota.db.session import LOCK_TIMEOUT, STATEMENT_TIMEOUT, Session
+from rota.db.transient import CommitUnknown, Conflict, as_temporary, describe, is_session_gone
+from rota.db.tx import Tx
+from rota.errors import DatabaseUnavailable, InvalidConfig
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Awaitable, Callable
+
+    from rota.db.driver import Connection, Pool, Transaction
+
+T = TypeVar("T")
+
+Isolation = Literal["read_committed", "repeatable_read", "serializable"]
+
+_CLOSE_TIMEOUT = timedelta(seconds=10)
+
+
+class Database:
+    """A PostgreSQL server and what it takes to talk to it."""
+
+    def __init__(
+        self, pool: Pool, *, dsn: str, session: Session, retry: Retry, clock: Clock
+    ) -> None:
+        self._pool = pool
+        self._retry = retry
+        self._clock = clock
+        self.dsn = dsn
+        self.session = session
+
+    @classmethod
+    async def open(
+        cls,
+        dsn: str,
+        *,
+        pool_size: int = 10,
+        application_name: str = "rota",
+        statement_timeout: timedelta = STATEMENT_TIMEOUT,
+        lock_timeout: timedelta = LOCK_TIMEOUT,
+        retry: Retry | None = None,
+        clock: Clock | None = None,
+    ) -> Self:
+        """Connect. A server that is away is tried again, then `DatabaseUnavailable` is raised.
+
+        A DSN that cannot be read or that the server refuses is an `InvalidConfig`.
+        """
+        retry = retry or Retry()
+        clock = clock or SystemClock()
+        session = Session(
+            application_name=application_name,
+            statement_timeout=statement_timeout,
+            lock_timeout=lock_timeout,
+        )
+
+        async def connect() -> Pool:
+            try:
+                return await driver.open_pool(dsn, session, size=pool_size)
+            except (*driver.ERRORS, ValueError) as error:
+                raise _cannot_connect(error) from error
+
+        pool = await _with_retries(connect, retry=retry, clock=clock)
+        return cls(pool, dsn=dsn, session=session, retry=retry, clock=clock)
+
+    async def close(self) -> None:
+        """End all sessions: politely at first, by force when a transaction does not end."""
+        try:
+            async with asyncio.timeout(_CLOSE_TIMEOUT.total_seconds()):
+                await self._pool.close()
+        except TimeoutError:
+            self._pool.terminate()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    @asynccontextmanager
+    async def transaction(
+        self, *, isolation: Isolation = "read_committed", read_only: bool = False
+    ) -> AsyncGenerator[Tx]:
+        """One transaction: committed when the block ends, undone when it raises.
+
+        `DatabaseUnavailable` or `Conflict` from here means that nothing was changed, except
+        `CommitUnknown`: the session ended during the commit itself.
+        """
+        connection = await self._acquire()
+        try:
+            transaction = connection.transaction(isolation=isolation, readonly=read_only)
+            await _begin(connection, transaction)
+            tx = Tx(connection, read_only=read_only)
+            try:
+                yield tx
+                tx.require_sound()
+            except BaseException as error:
+                await _roll_back(connection, transaction, because=error)
+                raise
+            finally:
+                tx.end()
+            await _commit(connection, transaction)
+        finally:
+            await self._pool.release(connection)
+
+    async def run(
+        self,
+        work: Callable[[Tx], Awaitable[T]],
+        *,
+        isolation: Isolation = "read_committed",
+        read_only: bool = False,
+        repeatable: bool = False,
+        retry: Retry | None = None,
+    ) -> T:
+        """Do `work` in a transaction, and the whole again while trouble is of the passing kind.
+
+        `work` may be called several times, so it must not change anything but the database.
+        `repeatable` says that its changes, too, do no harm when made twice (they compare before
+        they set, or have their own key): then even a commit of unknown outcome is tried again;
+        otherwise that raises `CommitUnknown`. After the last try: `DatabaseUnavailable`.
+        """
+
+        async def once() -> T:
+            async with self.transaction(isolation=isolation, read_only=read_only) as tx:
+                return await work(tx)
+
+        return await _with_retries(
+            once,
+            retry=retry or self._retry,
+            clock=self._clock,
+            repeatable=repeatable or read_only,
+        )
+
+    async def _acquire(self) -> Connection:
+        try:
+            timeout = self.session.connect_timeout.total_seconds()
+            return await self._pool.acquire(timeout=timeout)
+        except (*driver.ERRORS, ValueError) as error:
+            raise _cannot_connect(error) from error
+
+
+async def _with_retries(
+    attempt: Callable[[], Awaitable[T]], *, retry: Retry, clock: Clock, repeatable: bool = False
+) -> T:
+    failures = 0
+    while True:
+        try:
+            return await attempt()
+        except (Conflict, DatabaseUnavailable) as error:
+            if isinstance(error, CommitUnknown) and not repeatable:
+                raise
+            failures += 1
+            if failures >= retry.tries:
+                raise DatabaseUnavailable(f"gave up after {failures} tries: {error}") from error
+        await clock.sleep(retry.backoff.interval(failures, draw=random.random()))
+
+
+async def _begin(connection: Connection, transaction: Transaction) -> None:
+    try:
+        await transaction.start()
+    except driver.ERRORS as error:
+        temporary = as_temporary(error, closed=driver.is_closed(connection))
+        _drop(connection)
+        if temporary is None:
+            raise
+        raise temporary from error
+
+
+async def _commit(connection: Connection, transaction: Transaction) -> None:
+    if driver.is_closed(connection):
+        raise DatabaseUnavailable("the session ended before the transaction could commit")
+    try:
+        await transaction.commit()
+    except driver.ERRORS as error:
+        if is_session_gone(error, closed=driver.is_closed(connection)):
+            _drop(connection)
+            raise CommitUnknown(f"the session ended while committing: {describe(error)}") from error
+        # The server itself said no, so it is known that nothing was changed.
+        temporary = as_temporary(error)
+        if temporary is None:
+            raise
+        raise temporary from error
+    except BaseException:
+        _drop(connection)  # cancelled in the middle: never give a session in doubt to the next
+        raise
+
+
+async def _roll_back(
+    connection: Connection, transaction: Transaction, *, because: BaseException
+) -> None:
+    """Undo; the error that led here is the one to tell about, so this raises none of its own."""
+    if isinstance(because, DatabaseUnavailable) or driver.is_closed(connection):
+        _drop(connection)
+        return
+    try:
+        await transaction.rollback()
+    except driver.ERRORS:
+        _drop(connection)
+    except BaseException:
+        _drop(connection)
+        raise
+
+
+def _drop(connection: Connection) -> None:
+    """Let the pool make a new session instead of handing this one out again."""
+    with contextlib.suppress(*driver.ERRORS):
+        connection.terminate()
+
+
+def _cannot_connect(error: Exception) -> Exception:
+    temporary = as_temporary(error)
+    if temporary is not None:
+        return temporary
+    if isinstance(error, ValueError):
+        # The parser's own words may quote a part of the password.
+        expected = "postgresql://user:password@host:port/database, special characters as %XX"
+        return InvalidConfig((f"dsn: expected {expected}, got one that cannot be read",))
+    return InvalidConfig((f"dsn: expected a server that lets us in, got {describe(error)}",))

@@ -1,0 +1,1 @@
+"""The Python face of Rota: what programs import."""

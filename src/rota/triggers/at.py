@@ -1,0 +1,77 @@
+"""Once: a single instant."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from datetime import timezone as fixed_offset
+
+from rota.errors import InvalidInstant
+from rota.triggers.civil import floor_second, instant_at, wall_second
+from rota.triggers.zones import Zone, zone
+
+#: An ISO 8601 date, with a time and an offset if there are any. A "T" or spaces stand between.
+ISO = re.compile(
+    r"(\d{4}-\d\d-\d\d)(?:[T ] ?(\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?))? ?(Z|[+-]\d\d:\d\d)?", re.ASCII
+)
+
+
+@dataclass(frozen=True, slots=True)
+class At:
+    """One slot. The zone is for reading it; the instant alone decides."""
+
+    instant: datetime
+    timezone: str = field(default="UTC", compare=False)
+
+    @staticmethod
+    def parse(text: str, timezone: str = "UTC") -> At:
+        """From ISO 8601; without an offset, the time on the wall clock of the zone."""
+        return At(parse_instant(text, zone(timezone)), zone(timezone).name)
+
+    def next_after(self, instant: datetime) -> datetime | None:
+        floor_second(instant)
+        return self.instant if self.instant > instant else None
+
+    def previous_before(self, instant: datetime) -> datetime | None:
+        floor_second(instant)
+        return self.instant if self.instant < instant else None
+
+    @property
+    def signature(self) -> str:
+        return f"at:{self.instant.isoformat().replace('+00:00', 'Z')}"
+
+
+def parse_instant(text: str, in_zone: Zone) -> datetime:
+    """The instant, aware and in UTC.
+
+    A time that the wall clock skips stands for the end of the gap; one that it reads twice, for the
+    first time.
+    """
+    match = ISO.fullmatch(text.strip())
+    if match is None:
+        raise InvalidInstant(
+            f'Invalid instant: expected one such as "2027-01-01 09:00" or "2027-01-01T09:00:00Z", '
+            f'got "{text[:40]}"'
+        )
+    date, time, offset = match.groups()
+    try:
+        wall = datetime.fromisoformat(f"{date}T{time or '00:00'}")
+        floor_second(wall.replace(tzinfo=UTC))
+        if offset:
+            return wall.replace(tzinfo=_offset(offset)).astimezone(UTC)
+    except InvalidInstant:
+        raise
+    except ValueError as problem:
+        raise InvalidInstant(f'Invalid instant: {problem}, got "{text[:40]}"') from None
+    return first_reading(wall, in_zone)
+
+
+def first_reading(wall: datetime, in_zone: Zone) -> datetime:
+    """When the wall clock first reads this time, or first passes it by."""
+    second = in_zone.first_instant(wall_second(wall))
+    return instant_at(second) + timedelta(microseconds=wall.microsecond)
+
+
+def _offset(text: str) -> fixed_offset:
+    return fixed_offset(timedelta(seconds=zone(text).offset_at(0)))

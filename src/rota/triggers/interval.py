@@ -1,0 +1,97 @@
+"""Every so often: an anchor and a period, in elapsed time.
+
+No wall clock is involved, so neither a clock change nor a clock that was set can skew it, and the
+slots never drift: each is the anchor plus a whole number of periods.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+
+from rota import durations
+from rota.errors import InvalidInterval
+from rota.triggers.civil import END, EPOCH, floor_second
+
+MIN_PERIOD = timedelta(seconds=1)
+MAX_PERIOD = timedelta(days=366 * 100)
+_MILLISECOND = timedelta(milliseconds=1)
+_LAST = EPOCH + timedelta(seconds=END - 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """Slots at the anchor and every period from there on.
+
+    Without an anchor it counts from the instant it is asked about ("every 5 minutes, from now");
+    a schedule gets its anchor when it is created.
+    """
+
+    period: timedelta
+    anchor: datetime | None = None
+    timezone: str = field(default="UTC", compare=False)
+
+    @staticmethod
+    def parse(value: str | float | timedelta, timezone: str = "UTC") -> Interval:
+        """From "5m", "1h30m", "PT5M", "every 5m", a number of seconds, or a timedelta."""
+        return Interval(_period(value), timezone=timezone)
+
+    def anchored(self, at: datetime) -> Interval:
+        """The same interval, counted from this instant."""
+        floor_second(at)  # Refuses an anchor outside the calendar.
+        return Interval(self.period, at.astimezone(UTC), self.timezone)
+
+    def next_after(self, instant: datetime) -> datetime | None:
+        floor_second(instant)
+        if self.anchor is None:
+            return _within(instant.astimezone(UTC) + self.period)
+        if instant < self.anchor:
+            return self.anchor
+        passed = (instant - self.anchor) // self.period
+        return _within(self.anchor + (passed + 1) * self.period)
+
+    def previous_before(self, instant: datetime) -> datetime | None:
+        floor_second(instant)
+        if self.anchor is None:
+            return instant.astimezone(UTC) - self.period
+        if instant <= self.anchor:
+            return None
+        # Rounded up, less one: a slot is not before itself.
+        passed = -((self.anchor - instant) // self.period) - 1
+        return self.anchor + passed * self.period
+
+    @property
+    def signature(self) -> str:
+        return f"every:{self.period // _MILLISECOND}"
+
+
+def _within(slot: datetime) -> datetime | None:
+    return slot if slot <= _LAST else None
+
+
+def _period(value: str | float | timedelta) -> timedelta:
+    period = value if isinstance(value, timedelta) else _read(value)
+    if not MIN_PERIOD <= period <= MAX_PERIOD:
+        raise InvalidInterval(
+            f"Invalid interval: expected 1 second to 100 years, got {_show(value)}",
+            field="interval",
+        )
+    if period % _MILLISECOND:
+        raise InvalidInterval(
+            f"Invalid interval: expected whole milliseconds, got {_show(value)}", field="interval"
+        )
+    return period
+
+
+def _read(value: str | float) -> timedelta:
+    try:
+        if isinstance(value, str):
+            return durations.parse(value.strip().removeprefix("every "))
+        return timedelta(seconds=value)
+    except (durations.InvalidDuration, OverflowError, ValueError) as problem:
+        said = problem if isinstance(value, str) else f"expected a number of seconds, got {value}"
+        raise InvalidInterval(f"Invalid interval: {said}", field="interval") from None
+
+
+def _show(value: str | float | timedelta) -> str:
+    return f'"{value}"' if isinstance(value, str) else str(value)

@@ -1,0 +1,89 @@
+"""The slots to come: on the wall clock, in UTC, and with a note where a clock change matters."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from datetime import timezone as fixed_offset
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from rota import durations
+from rota.triggers.civil import floor_second, instant_at
+from rota.triggers.limits import Limited
+from rota.triggers.zones import Zone, zone
+
+if TYPE_CHECKING:
+    from rota.triggers.trigger import Trigger
+
+MAX_COUNT = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """One instant, and what there is to say about it."""
+
+    instant: datetime
+    local: datetime
+    note: str | None = None
+
+
+def slots(trigger: Trigger, *, after: datetime, count: int) -> list[datetime]:
+    """The next instants, at most so many; no more than the trigger's own limit, if it has one."""
+    most = min(count, MAX_COUNT)
+    if isinstance(trigger, Limited) and trigger.max_firings is not None:
+        most = min(most, trigger.max_firings)
+    found: list[datetime] = []
+    slot = trigger.next_after(after)
+    while slot is not None and len(found) < most:
+        found.append(slot)
+        slot = trigger.next_after(slot)
+    return found
+
+
+def preview(trigger: Trigger, *, after: datetime, count: int) -> list[Slot]:
+    """The next slots with the wall clock's reading, and a note at every clock change."""
+    in_zone = zone(trigger.timezone)
+    instants = slots(trigger, after=after, count=count)
+    return [
+        Slot(slot, local_time(slot, in_zone), _note(before, slot, in_zone))
+        for before, slot in pairwise([after, *instants])
+    ]
+
+
+def local_time(instant: datetime, in_zone: Zone) -> datetime:
+    """The wall clock's reading, with its offset."""
+    offset = in_zone.offset_at(floor_second(instant))
+    return instant.astimezone(fixed_offset(timedelta(seconds=offset)))
+
+
+def _note(before: datetime, slot: datetime, in_zone: Zone) -> str | None:
+    """What a clock change does to this slot, or did since the one before."""
+    second = floor_second(slot)
+    stretch = in_zone.stretch_at(second)
+    notes: list[str] = []
+    if in_zone.starts[stretch] > floor_second(before):
+        notes.append(_change(in_zone, stretch))
+    notes += _repeated(in_zone, stretch, second)
+    return "; ".join(notes) or None
+
+
+def _change(in_zone: Zone, stretch: int) -> str:
+    """Clocks go forward 1h on 2025-03-09 at 02:00, to 03:00."""
+    moved = in_zone.offsets[stretch] - in_zone.offsets[stretch - 1]
+    way = "forward" if moved > 0 else "back"
+    length = durations.compact(timedelta(seconds=abs(moved)))
+    read = instant_at(in_zone.local_end(stretch - 1))
+    to = instant_at(in_zone.local_start(stretch))
+    return f"clocks go {way} {length} on {read:%Y-%m-%d}: {read:%H:%M} becomes {to:%H:%M}"
+
+
+def _repeated(in_zone: Zone, stretch: int, second: int) -> list[str]:
+    """Whether the wall clock reads this time twice, and which time this is."""
+    local = second + in_zone.offsets[stretch]
+    if local < in_zone.reached[stretch]:
+        return [f"the second {instant_at(local):%H:%M} of the day"]
+    following = stretch + 1
+    if following < len(in_zone.starts) and local >= in_zone.local_start(following):
+        return [f"the first of two {instant_at(local):%H:%M}"]
+    return []
