@@ -25,11 +25,12 @@ run: install ## Show Rota at work (grows with the engine: today, what it underst
 test: install ## Run every test
 	$(BIN)/python -m pytest -n auto --dist worksteal
 
-check: install ## Format, lint, types, import layers
+check: install ## Format, lint, types, import layers, freshness of schema.sql
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/basedpyright
-	PYTHONPATH=src $(BIN)/lint-imports
+	$(BIN)/lint-imports --no-cache
+	$(BIN)/python -m rota.db.schema
 
 format: install ## Put the code in shape
 	$(BIN)/ruff format .
@@ -37,6 +38,9 @@ format: install ## Put the code in shape
 
 bench: install ## Run the benchmarks beside peers; writes bench/RESULTS.md
 	$(BIN)/python -m bench
+
+schema: install ## Write schema.sql anew, from all migrations
+	$(BIN)/python -m rota.db.schema --write
 
 lock: install ## Pin every dependency again: names, versions and hashes, no addresses
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header \

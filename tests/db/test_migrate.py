@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import subprocess
 import sys
-from pathlib import Path
 
 import asyncpg  # pyright: ignore[reportMissingTypeStubs]
 import pytest
@@ -160,13 +159,3 @@ async def test_an_installation_has_an_id_and_64_shards_for_ever(db: Database) ->
         found = await installation.read(tx)
         assert found == await installation.read(tx)
     assert found.shards == 64
-
-
-def test_only_the_leases_may_prove_a_fence() -> None:
-    source = Path(migrate.__file__).parent.parent
-    users = {
-        file.relative_to(source).parts[0]
-        for file in source.rglob("*.py")
-        if "FencedTx.prove(" in file.read_text("utf-8")
-    }
-    assert users <= {"leases"}

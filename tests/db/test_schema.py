@@ -67,6 +67,16 @@ async def test_a_change_of_the_schema_shows_as_a_difference(db: Database) -> Non
     assert "+    extra integer DEFAULT 3," in stale
 
 
+def test_the_command_says_whether_it_is_fresh_and_can_write_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(schema, "FILE", tmp_path / "schema.sql")
+    assert schema.main([]) == 1
+    assert "+CREATE TABLE rota.settings (" in capsys.readouterr().err
+    assert schema.main(["--write"]) == 0
+    assert schema.main([]) == 0
+
+
 async def test_everything_that_can_be_in_the_schema_is_written_down(empty_dsn: str) -> None:
     text = await dump_everything(empty_dsn)
     for part in [

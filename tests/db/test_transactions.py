@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import asyncpg  # pyright: ignore[reportMissingTypeStubs]
 import pytest
 
+import rota
 from rota.db import Database, FencedTx, Tx
 from rota.db.tx import affected
 from rota.errors import ContractBroken
@@ -151,6 +153,16 @@ async def test_a_fence_has_to_be_proven(db: Database) -> None:
     async with db.transaction() as tx:
         with pytest.raises(ContractBroken, match="at least one"):
             FencedTx.prove(tx, {})
+
+
+def test_only_the_leases_may_prove_a_fence() -> None:
+    source = Path(rota.__file__).parent
+    users = {
+        file.relative_to(source).parts[0]
+        for file in source.rglob("*.py")
+        if "FencedTx.prove(" in file.read_text("utf-8")
+    }
+    assert users <= {"leases"}
 
 
 async def test_the_session_is_set_as_the_leases_need_it(dsn: str) -> None:

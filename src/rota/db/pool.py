@@ -27,6 +27,7 @@ T = TypeVar("T")
 Isolation = Literal["read_committed", "repeatable_read", "serializable"]
 
 _CLOSE_TIMEOUT = timedelta(seconds=10)
+_ROLLBACK_TIMEOUT = timedelta(seconds=2)
 
 
 class Database:
@@ -112,7 +113,10 @@ class Database:
                 tx.end()
             await _commit(connection, transaction)
         finally:
-            await self._pool.release(connection)
+            # What was committed stays so, whatever happens to the session afterwards; the pool
+            # has ended a session that it could not take back.
+            with contextlib.suppress(*driver.ERRORS):
+                await self._pool.release(connection)
 
     async def run(
         self,
@@ -175,6 +179,9 @@ async def _begin(connection: Connection, transaction: Transaction) -> None:
         if temporary is None:
             raise
         raise temporary from error
+    except BaseException:
+        _drop(connection)  # cancelled: it may or may not be in a transaction by now
+        raise
 
 
 async def _commit(connection: Connection, transaction: Transaction) -> None:
@@ -204,7 +211,10 @@ async def _roll_back(
         _drop(connection)
         return
     try:
-        await transaction.rollback()
+        # The server may have missed the word that a statement was cancelled, when it came before
+        # the statement: waiting for that to end would make a shutdown as slow as the statement.
+        async with asyncio.timeout(_ROLLBACK_TIMEOUT.total_seconds()):
+            await transaction.rollback()
     except driver.ERRORS:
         _drop(connection)
     except BaseException:

@@ -34,6 +34,15 @@ FIRST_WEEKDAYS: tuple[int, ...] = tuple((first + 4) % 7 for first in FIRST_DAYS[
 #: The mask of each month's days: bit d is the d-th.
 ALL_DAYS: tuple[int, ...] = tuple((2 << length) - 2 for length in LENGTHS)
 
+#: Months of one shape (name, length, first weekday) have the same matching days.
+SHAPES: tuple[tuple[int, int, int], ...] = tuple(
+    (index % 12, LENGTHS[index], FIRST_WEEKDAYS[index]) for index in range(MONTH_COUNT)
+)
+#: So these few stand for all: the last month of each shape.
+ONE_OF_EACH_SHAPE: tuple[int, ...] = tuple(
+    {shape: index for index, shape in enumerate(SHAPES)}.values()
+)
+
 #: The first second of the calendar, and the first after it.
 BEGIN = FIRST_DAYS[0] * DAY
 END = FIRST_DAYS[-1] * DAY

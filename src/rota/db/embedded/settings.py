@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
@@ -54,6 +55,10 @@ def arguments(socket_dir: Path, extra: Mapping[str, str]) -> list[str]:
     settings along.
     """
     settings = {**_SETTINGS, **extra, "unix_socket_directories": str(socket_dir)}
+    if sys.platform == "linux":
+        # The statement of a process that was killed ends soon, with its locks. Elsewhere PostgreSQL
+        # cannot do it, and refuses the setting.
+        settings["client_connection_check_interval"] = "2s"
     return [part for name, value in settings.items() for part in ("-c", f"{name}={value}")]
 
 

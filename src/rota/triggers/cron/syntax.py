@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from rota.errors import InvalidCron
-from rota.triggers.civil import BEGIN, FIRST_YEAR
+from rota.triggers.civil import FIRST_YEAR, MONTH_COUNT, ONE_OF_EACH_SHAPE, SHAPES
 from rota.triggers.cron.fields import (
     DAY_OF_MONTH,
     DAY_OF_WEEK,
@@ -15,6 +17,9 @@ from rota.triggers.cron.fields import (
 )
 from rota.triggers.cron.pattern import ANY_MONTH_DAY, ANY_WEEKDAY, Pattern
 from rota.triggers.cron.special import parse_month_days, parse_week_days
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 MAX_LENGTH = 256
 
@@ -39,9 +44,8 @@ def split(expression: str) -> list[str]:
             f"Invalid cron expression: expected at most {MAX_LENGTH} characters, "
             f"got {len(expression)}"
         )
-    if not expression.isascii():
-        odd = next(letter for letter in expression if not letter.isascii())
-        raise InvalidCron(f"Invalid cron expression: expected ASCII characters only, got {odd!r}")
+    if not (expression.isascii() and expression.isprintable()):
+        _refuse_odd_letters(expression)
     fields = expression.upper().split()
     if fields and fields[0][0] == "@":
         return _macro(expression).split()
@@ -96,11 +100,29 @@ def _refuse_never(pattern: Pattern, fields: list[str]) -> None:
     plain = pattern.month_days & _FIRST_28_DAYS and pattern.week_days
     if plain and pattern.years is None:
         return
-    if pattern.first_from(BEGIN) is None:
+    if not any(pattern.days_of(month) for month in _months_to_try(pattern)):
         raise InvalidCron(
             "Invalid cron expression: expected a date that exists, "
             f'got one that never comes: "{" ".join(fields)}"'
         )
+
+
+def _months_to_try(pattern: Pattern) -> Iterable[int]:
+    """One month of each shape, of those years that are named."""
+    years = pattern.years
+    if years is None:
+        return ONE_OF_EACH_SHAPE
+    named = (month for month in range(MONTH_COUNT) if years >> month // 12 & 1)
+    return {SHAPES[month]: month for month in named}.values()
+
+
+def _refuse_odd_letters(expression: str) -> None:
+    """Only tabs may stand beside what can be printed: a line break may hide a second expression."""
+    for letter in expression:
+        if letter != "\t" and not (letter.isascii() and letter.isprintable()):
+            raise InvalidCron(
+                f"Invalid cron expression: expected printable ASCII characters only, got {letter!r}"
+            )
 
 
 def _macro(expression: str) -> str:
