@@ -166,7 +166,7 @@ def read(text: str) -> Expression:
         minutes=_plain(MINUTES, minutes),
         hours=_plain(HOURS, hours),
         months=_plain(MONTH, month),
-        years=_plain(YEAR, fields[6]) if len(fields) == 7 else None,
+        years=None if fields[6:] in ([], ["*"]) else _plain(YEAR, fields[6]),
         day=_day(dom, dow),
         wildcard=any(part.startswith("*") for part in (seconds, minutes, hours)),
     )

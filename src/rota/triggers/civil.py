@@ -47,9 +47,10 @@ ONE_OF_EACH_SHAPE: tuple[int, ...] = tuple(
 BEGIN = FIRST_DAYS[0] * DAY
 END = FIRST_DAYS[-1] * DAY
 
-# Instants this near to either end may read a date outside the calendar in some zone.
-_FIRST_WHOLE_DAY = FIRST_DAYS[0] + 1
-_LAST_WHOLE_DAY = FIRST_DAYS[-1] - 2
+# A slot at the very end (or beginning) of the calendar in some zone is an instant of the day beside
+# it in UTC, and must be taken as an argument again.
+_FIRST_DAY = FIRST_DAYS[0] - 1
+_LAST_DAY = FIRST_DAYS[-1]
 
 
 def month_index(day: int) -> int:
@@ -71,7 +72,7 @@ def floor_second(instant: datetime) -> int:
             f"Invalid instant: expected one with a zone, such as {instant.isoformat()}+00:00, "
             f"got {instant.isoformat()}"
         ) from None
-    if not _FIRST_WHOLE_DAY <= since.days <= _LAST_WHOLE_DAY:
+    if not _FIRST_DAY <= since.days <= _LAST_DAY:
         raise InvalidInstant(
             f"Invalid instant: expected one from {FIRST_YEAR} to {LAST_YEAR}, "
             f"got {instant.isoformat()}"

@@ -372,11 +372,11 @@ def test_the_first_slots_are_those_that_dateutil_lists(rule: str, start: datetim
 @thorough
 @given(rules(), STARTS, st.integers(0, 3_000))
 def test_slots_long_after_the_start_are_those_that_dateutil_counts_up_to(
-    rule: str, start: datetime, days: int
+    rule: str, start: datetime, steps: int
 ) -> None:
-    sub_daily = rule.startswith(("FREQ=HOURLY", "FREQ=MINUTELY", "FREQ=SECONDLY"))
-    asked = (start + timedelta(days=days % 3 if sub_daily else days)).replace(tzinfo=UTC)
     trigger = parsed(started(rule, start))
+    unit = timedelta(seconds=trigger.rule.frequency.unit)
+    asked = start.replace(tzinfo=UTC) + unit * steps
     found = trigger.next_after(asked)
     assume(found is not None)
     assert found is not None
@@ -679,6 +679,13 @@ def test_count_counts_from_the_start_also_what_an_exdate_leaves_out() -> None:
     assert len(list(forwards(few))) == 10
 
 
+@thorough
+@given(rules(), STARTS, st.integers(1, 40))
+def test_count_ends_the_rule_after_so_many_slots(rule: str, start: datetime, count: int) -> None:
+    endless = list(islice(forwards(parsed(started(rule, start))), count))
+    assert list(forwards(parsed(started(f"{rule};COUNT={count}", start)))) == endless
+
+
 def test_dates_are_added_and_left_out_by_instant_or_by_local_day() -> None:
     trigger = Recurrence.parse(
         "DTSTART;TZID=Europe/Madrid:20250101T090000\r\n"
@@ -775,6 +782,8 @@ def test_the_calendar_has_two_ends() -> None:
     weeks = "DTSTART:19000101T000000 RRULE:FREQ=WEEKLY;BYDAY=SU,MO;BYSETPOS=2;WKST=SU"
     first = Recurrence.parse(weeks).next_after(LONG_AGO)
     assert first == datetime(1900, 1, 8, tzinfo=UTC)
+    last_days = Recurrence.parse("FREQ=YEARLY;BYMONTHDAY=-1;BYSETPOS=-1")
+    assert list(forwards(last_days))[-1].year == 2298
     with pytest.raises(InvalidInstant):
         trigger.next_after(datetime(2400, 1, 1, tzinfo=UTC))
     with pytest.raises(InvalidInstant):
@@ -841,6 +850,7 @@ REFUSED = [
     ("FREQ=MINUTELY;INTERVAL=1439;BYHOUR=0;BYMINUTE=0;BYMONTH=2;BYMONTHDAY=29", "never"),
     ("FREQ=HOURLY;INTERVAL=336;BYDAY=TU,WE,TH,FR,SA,SU", "never"),
     ("FREQ=SECONDLY;INTERVAL=1209600;BYDAY=TU,WE,TH,FR,SA,SU;BYHOUR=0", "never"),
+    ("DTSTART:22991201 RRULE:FREQ=YEARLY;BYMONTHDAY=31;BYSETPOS=-1", "never"),
     ("RRULE:FREQ=DAILY RRULE:FREQ=WEEKLY", "RRULE: expected one rule"),
     ("DTSTART:20250101T090000", "RRULE: expected one rule"),
     ("DTSTART:20250101 DTSTART:20250102 RRULE:FREQ=DAILY", "DTSTART: expected at most one"),
@@ -961,16 +971,17 @@ def test_any_text_is_a_trigger_or_is_refused(text: str) -> None:
 def test_tens_of_thousands_of_damaged_rules_are_refused_or_work() -> None:
     dice = random.Random(7)
     texts = [f"DTSTART:19970902T090000 RRULE:{vector.rule}" for vector in RFC_EXAMPLES]
-    letters = "ABDEFMOQRSTUVWY0123456789=;,:+- \n"
+    digits = "0123456789"
+    letters = "ABDEFMOQRSTUVWY=;,:+- \n"
     accepted = 0
     for _ in range(20_000):
         text = list(dice.choice(texts))
         for _ in range(dice.randint(1, 3)):
             at = dice.randrange(len(text))
-            text[at : at + dice.randint(0, 2)] = dice.choice(letters)
+            text[at : at + dice.randint(0, 2)] = dice.choice(dice.choice([digits, digits, letters]))
         try:
             Recurrence.parse("".join(text)).next_after(datetime(1999, 1, 1, tzinfo=UTC))
         except InvalidRecurrence:
             continue
         accepted += 1
-    assert 500 < accepted < 15_000
+    assert accepted > 200

@@ -11,7 +11,7 @@ is arithmetic on integers, and the zone says when its clock first reads it.
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 
 from rota.errors import ContractBroken
@@ -22,6 +22,8 @@ from rota.triggers.zones import Zone, zone
 # A gap this long is a zone that moved across the date line: that local day did not exist.
 _DATE_LINE_GAP = 3 * 3600
 _MEMO_SIZE = 256
+# Tells "not asked yet" from "asked, and there is none".
+_UNKNOWN = datetime.min.replace(tzinfo=UTC)
 
 
 class Cron:
@@ -44,8 +46,9 @@ class Cron:
     def next_after(self, instant: datetime) -> datetime | None:
         """The first slot strictly after the instant; None when the calendar ends first."""
         memo = self._memo
-        if instant in memo:
-            return memo[instant]
+        found = memo.get(instant, _UNKNOWN)
+        if found is not _UNKNOWN:
+            return found
         from_second = floor_second(instant) + 1
         second = (
             self._first_reading(from_second)

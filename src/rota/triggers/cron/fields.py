@@ -49,14 +49,14 @@ class Field:
             return known
         base, slash, step_text = text.partition("/")
         step = self._step(step_text, text) if slash else 1
-        first, last = self._range(base, to_maximum=bool(slash))
+        first, last = self._range(base, text, to_maximum=bool(slash))
         mask = 0
         for value in range(first, last + 1, step):
             mask |= 1 << value
         return mask
 
-    def value(self, text: str) -> int:
-        """One value: a number in range, or a name."""
+    def value(self, text: str, item: str) -> int:
+        """One value: a number in range, or a name. The item is what stands around it."""
         if _NUMBER.fullmatch(text):
             number = int(text)
             if not self.low <= number <= self.high:
@@ -64,7 +64,7 @@ class Field:
             return number
         named = self.names.get(text)
         if named is None:
-            raise self.error(self._expectation(text), text)
+            raise self.error(self._expectation(text), text or item)
         return named
 
     def error(self, expected: str, got: str) -> InvalidCron:
@@ -75,20 +75,20 @@ class Field:
             field=self.name,
         )
 
-    def _range(self, base: str, *, to_maximum: bool) -> tuple[int, int]:
+    def _range(self, base: str, item: str, *, to_maximum: bool) -> tuple[int, int]:
         if base == "*":
             return self.low, self.high
         first_text, dash, last_text = base.partition("-")
-        first = self.value(first_text)
+        first = self.value(first_text, item)
         if not dash:
             return first, (self.high if to_maximum else first)
-        last = self._range_end(first_text, last_text)
+        last = self._range_end(first_text, last_text, item)
         if first > last:
             raise self.error("expected a range that goes up", base)
         return first, last
 
-    def _range_end(self, first_text: str, last_text: str) -> int:
-        last = self.value(last_text)
+    def _range_end(self, first_text: str, last_text: str, item: str) -> int:
+        last = self.value(last_text, item)
         if self.names and last_text == "SUN":
             if first_text == "SUN":
                 raise self.error("expected SUN for Sundays or * for every day", "SUN-SUN")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 
-from rota.triggers.civil import ALL_DAYS, DAY, FIRST_DAYS, MONTH_COUNT
+from rota.triggers.civil import ALL_DAYS, BEGIN, DAY, END, FIRST_DAYS, MONTH_COUNT
 from rota.triggers.cron.special import MonthDays, WeekDays, every_week
 
 ANY_MONTH_DAY = ALL_DAYS[0]
@@ -102,6 +102,8 @@ class Pattern:
         month = bisect_right(FIRST_DAYS, day) - 1
         if month >= MONTH_COUNT:
             return None
+        if month < 0:
+            return self.first_from(BEGIN)
         today = day - FIRST_DAYS[month] + 1
         days = self.days_of(month) >> today
         if days & 1:
@@ -126,6 +128,8 @@ class Pattern:
         month = bisect_right(FIRST_DAYS, day) - 1
         if month < 0:
             return None
+        if month >= MONTH_COUNT:
+            return self.last_until(END - 1)
         today = day - FIRST_DAYS[month] + 1
         days = self.days_of(month) & (2 << today) - 1
         if days >> today:

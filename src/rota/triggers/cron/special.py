@@ -64,7 +64,7 @@ def every_week(weekdays: int, month: int) -> int:
 def parse_month_days(text: str) -> tuple[int, MonthDays | None]:
     """The plain and the special days of a day-of-month field."""
     if text.endswith("W") and text != "LW" and "," not in text:
-        return 0, MonthDays(nearest=DAY_OF_MONTH.value(text[:-1]))
+        return 0, MonthDays(nearest=DAY_OF_MONTH.value(text[:-1], text))
     mask, before_last, last_weekday = 0, set[int](), False
     for item in DAY_OF_MONTH.items(text):
         if item == "LW":
@@ -114,7 +114,7 @@ def _nth(item: str) -> tuple[int, int]:
 def _weekday(text: str, item: str) -> int:
     if not text:
         raise DAY_OF_WEEK.error("expected a weekday before L or #, such as FRIL or FRI#2", item)
-    return DAY_OF_WEEK.value(text) % 7
+    return DAY_OF_WEEK.value(text, item) % 7
 
 
 def _nearest_weekday(month: int, day: int) -> int:

@@ -8,6 +8,11 @@ from rota.triggers.civil import FIRST_YEAR
 from rota.triggers.cron.fields import DAY_OF_MONTH, DAY_OF_WEEK, HOURS, MINUTES, MONTH, SECONDS
 from rota.triggers.cron.special import LAST, MonthDays, WeekDays
 
+#: By step: 0, n, 2n, … as a mask, further than any field goes.
+_COMBS = tuple(
+    sum(1 << value for value in range(0, 512, step)) if step else 1 for step in range(256)
+)
+
 
 class Meaning(NamedTuple):
     """What an expression is to mean; masks as in `Pattern`."""
@@ -45,7 +50,7 @@ def runs(mask: int) -> list[tuple[int, int]]:
 def step_of(mask: int, count: int) -> int | None:
     """The n of */n where the mask is one, of a field that counts from 0; None where it is not."""
     for step in range(1, count // 2 + 1):
-        if mask == sum(1 << value for value in range(0, count, step)):
+        if mask == _COMBS[step] & (1 << count) - 1:
             return step
     return None
 
@@ -132,34 +137,29 @@ def _list(mask: int) -> str:
 
     Items may overlap: 0-59/2,0-59/5 is far shorter than what the two have in them.
     """
-    left = values(mask)
+    left = mask
     items: list[str] = []
     while left:
-        first = left[0]
-        step, last = max(
-            (_run(mask, first, step) for step in range(1, (left[-1] - first) // 2 + 1)),
-            key=lambda run: len(
-                [value for value in left if value <= run[1] and _hits(run, first, value)]
-            ),
-            default=(1, first),
-        )
-        if last - first < (2 if step == 1 else 3 * step):
-            step, last = 1, first
-        items.append(_item(first, last, step))
-        left = [value for value in left if value > last or not _hits((step, last), first, value)]
+        first = (left & -left).bit_length() - 1
+        step, run = _longest_run(mask >> first, left >> first)
+        items.append(_item(first, first + run.bit_length() - 1, step))
+        left &= ~(run << first)
     return ",".join(items)
 
 
-def _run(mask: int, first: int, step: int) -> tuple[int, int]:
-    """The step, and the last value that it reaches from the first without leaving the mask."""
-    last = first
-    while mask >> last + step & 1:
-        last += step
-    return step, last
-
-
-def _hits(run: tuple[int, int], first: int, value: int) -> bool:
-    return (value - first) % run[0] == 0
+def _longest_run(mask: int, left: int) -> tuple[int, int]:
+    """The step from bit 0 on that spells most of what is left, and the values it reaches."""
+    best, best_run, most = 1, 1, 1
+    for step in range(1, left.bit_length() // 2 + 1):
+        if not mask >> step & 1:
+            continue
+        comb = _COMBS[step]
+        missing = comb & ~mask
+        run = comb & ((missing & -missing) - 1)
+        count = (run & left).bit_count()
+        if count > most and run.bit_count() >= (3 if step == 1 else 4):
+            best, best_run, most = step, run, count
+    return best, best_run
 
 
 def _item(first: int, last: int, step: int) -> str:

@@ -14,14 +14,24 @@ from datetime import MAXYEAR, datetime, timedelta
 
 from dateutil import rrule
 
-from rota.triggers.civil import EPOCH, FIRST_DAYS, FIRST_YEAR, LAST_YEAR, MONTH_COUNT, month_index
+from rota.triggers.civil import (
+    DAY,
+    EPOCH,
+    FIRST_DAYS,
+    FIRST_YEAR,
+    LAST_YEAR,
+    MONTH_COUNT,
+    month_index,
+)
 from rota.triggers.recurrence.rule import Frequency, Rule
 
 _ALL_MONTHS = tuple(range(1, 13))
 _ALL_MONTH_DAYS = tuple(range(1, 32))
-# The first and last day on which a slot may be: one whose neighbours are on the calendar anywhere.
+#: The wall-clock times between which slots are: on the calendar, whatever the zone.
 FIRST_DAY = FIRST_DAYS[0] + 2
 LAST_DAY = FIRST_DAYS[-1] - 3
+FIRST_SECOND = FIRST_DAY * DAY
+LAST_SECOND = LAST_DAY * DAY + DAY - 1
 
 _YEARS = tuple(FIRST_DAYS[::12])
 #: Years with the same number have the same days, weekdays and week numbers.

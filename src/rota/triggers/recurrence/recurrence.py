@@ -13,7 +13,8 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from rota.errors import ContractBroken, InvalidRecurrence
-from rota.triggers.civil import DAY, END, ceil_second, floor_second, instant_at
+from rota.triggers.civil import DAY, ceil_second, floor_second, instant_at
+from rota.triggers.recurrence.days import FIRST_SECOND, LAST_SECOND
 from rota.triggers.recurrence.rule import refusal, show_time
 from rota.triggers.recurrence.slots import Bounded, slots_of
 from rota.triggers.recurrence.syntax import Definition, parse
@@ -28,8 +29,8 @@ if TYPE_CHECKING:
 class Recurrence:
     """A recurrence rule in a zone. Immutable; equal when the meaning and the zone are equal.
 
-    The result of COUNT is the rule's own: it counts nominal slots from DTSTART on, whether or not
-    an EXDATE leaves them out. UNTIL is inclusive, and a date alone includes that local day.
+    COUNT counts the rule's own wall-clock times from DTSTART on, whether or not an EXDATE leaves
+    them out. UNTIL is inclusive, and a date alone includes all of that local day.
     """
 
     __slots__ = ("_definition", "_slots", "_text")
@@ -39,9 +40,9 @@ class Recurrence:
     _text: str
 
     def __init__(self, definition: Definition) -> None:
-        start, end = definition.start, _end(definition)
-        rule = definition.rule.completed(start)
-        slots = slots_of(rule, start)
+        start, end = max(definition.start, FIRST_SECOND), min(_end(definition), LAST_SECOND)
+        rule = definition.rule.completed(definition.start)
+        slots = slots_of(rule, definition.start)
         _refuse_never(definition, slots.first_from(start), end)
         bounded = Bounded(slots, start=start, end=end, count=rule.count)
         object.__setattr__(self, "_definition", definition)
@@ -186,14 +187,15 @@ def _end(definition: Definition) -> int:
     """The last wall-clock second at which it may fire."""
     until = definition.rule.until
     if until is None:
-        return END
+        return LAST_SECOND
     if not until.is_utc:
         return until.second
     return _latest_reading(definition.zone, until.second)
 
 
 def _refuse_never(definition: Definition, first: int | None, end: int) -> None:
-    if first is None:
+    until = definition.rule.until
+    if first is None or (first > end and until is None):
         raise InvalidRecurrence(
             "Invalid recurrence rule: expected one that fires before 2300, "
             f'got one that never does: "{definition.text}"',
@@ -201,7 +203,7 @@ def _refuse_never(definition: Definition, first: int | None, end: int) -> None:
         )
     if first > end:
         expected = f"a time not before the first slot, {show_time(first)}"
-        raise refusal("UNTIL", expected, str(definition.rule.until))
+        raise refusal("UNTIL", expected, str(until))
 
 
 @lru_cache(maxsize=2_048)

@@ -25,6 +25,10 @@ class Slots(Protocol):
         """The last at or before; None when the calendar begins first."""
         ...
 
+    def nth_from(self, local: int, count: int) -> int | None:
+        """The last of so many, counted from the first at or after; None when there are fewer."""
+        ...
+
 
 def slots_of(rule: Rule, start: int) -> Slots:
     """The slots of a completed rule, endless in both directions."""
@@ -64,6 +68,20 @@ class Product:
             day, second = found - 1, DAY - 1
         return None
 
+    def nth_from(self, local: int, count: int) -> int | None:
+        day, second = divmod(local, DAY)
+        found = self._days.first_from(self._times.day_from(day)) if self._times else None
+        if found == day:
+            # Counted from the day's beginning instead.
+            count += sum(time < second for time in self._times.listed(day))
+        while found is not None:
+            size = self._times.size(found)
+            if size >= count:
+                return found * DAY + self._times.listed(found)[count - 1]
+            count -= size
+            found = self._days.first_from(self._times.day_from(found + 1))
+        return None
+
 
 class Positions:
     """BYSETPOS: chosen ones among the matching times of each year, month or week."""
@@ -99,6 +117,18 @@ class Positions:
             day = self._days.last_until(self._days.first_day(period) - 1)
         return None
 
+    def nth_from(self, local: int, count: int) -> int | None:
+        found = self.first_from(local)
+        while found is not None:
+            period = self._days.period_of(found // DAY)
+            of_period = self._of_period(period)
+            at = bisect_left(of_period, found) + count - 1
+            if at < len(of_period):
+                return of_period[at]
+            count = at - len(of_period) + 1
+            found = self.first_from(self._days.first_day(period + 1) * DAY)
+        return None
+
     def _of_period(self, period: int) -> list[int]:
         latest, found = self._latest
         if latest != period:
@@ -131,12 +161,8 @@ class Bounded:
 
     def _last(self) -> int:
         if self._count is not None:
-            local: int | None = self.start - 1
-            for _ in range(self._count):
-                local = self._slots.first_from(local + 1)
-                if local is None:
-                    break
-            else:
-                self._end = min(self._end, local)
+            last = self._slots.nth_from(self.start, self._count)
+            if last is not None:
+                self._end = min(self._end, last)
             self._count = None
         return self._end

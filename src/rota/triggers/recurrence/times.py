@@ -28,6 +28,7 @@ class Times:
         "_interval",
         "_offsets",
         "_per_day",
+        "_per_unit",
         "_phase",
         "_unit",
         "_units",
@@ -44,6 +45,7 @@ class Times:
         units, self._offsets = _masks(rule)
         if rule.by_set_pos and rule.frequency >= Frequency.DAILY:
             self._offsets = _chosen(self._offsets, rule.by_set_pos)
+        self._per_unit = self._offsets.bit_count()
         # Units that the step never reaches, on whatever day.
         common = gcd(self._interval, self._per_day)
         self._units = units & _comb(common, self._per_day) << self._phase % common
@@ -71,6 +73,15 @@ class Times:
         if earlier := units & (1 << unit) - 1:
             return (earlier.bit_length() - 1) * self._unit + self._offsets.bit_length() - 1
         return None
+
+    def size(self, day: int) -> int:
+        """How many times the day has."""
+        return self._on(day).bit_count() * self._per_unit
+
+    def listed(self, day: int) -> list[int]:
+        """Every time of the day, in order."""
+        offsets = bits(self._offsets)
+        return [unit * self._unit + offset for unit in bits(self._on(day)) for offset in offsets]
 
     def day_from(self, day: int) -> int:
         """The first day at or after on which the step sets foot."""
