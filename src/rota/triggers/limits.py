@@ -29,8 +29,9 @@ class Limited:
     max_firings: int | None = None
 
     def __post_init__(self) -> None:
-        _check_aware("start_at", self.start_at)
-        _check_aware("end_at", self.end_at)
+        # In UTC: two readings of one zone's clock are compared as read, blind to a repeated hour.
+        object.__setattr__(self, "start_at", _in_utc("start_at", self.start_at))
+        object.__setattr__(self, "end_at", _in_utc("end_at", self.end_at))
         if self.start_at and isinstance(self.trigger, Interval) and self.trigger.anchor is None:
             # It would count from wherever it is asked about; a start gives it something to hold.
             object.__setattr__(self, "trigger", self.trigger.anchored(self.start_at))
@@ -90,13 +91,16 @@ def require_future(trigger: Trigger, after: datetime) -> datetime:
     return slot
 
 
-def _check_aware(field: str, instant: datetime | None) -> None:
-    if instant is not None and instant.utcoffset() is None:
+def _in_utc(field: str, instant: datetime | None) -> datetime | None:
+    if instant is None:
+        return None
+    if instant.utcoffset() is None:
         raise InvalidTrigger(
             f"Invalid {field}: expected an instant with a zone, such as "
             f"{instant.isoformat()}Z, got {instant.isoformat()}",
             field=field,
         )
+    return instant.astimezone(UTC)
 
 
 def _show(instant: datetime) -> str:

@@ -21,33 +21,31 @@ from rota.triggers.zones import Zone, zone
 
 # A gap this long is a zone that moved across the date line: that local day did not exist.
 _DATE_LINE_GAP = 3 * 3600
-_MEMO_SIZE = 256
-# Tells "not asked yet" from "asked, and there is none".
-_UNKNOWN = datetime.min.replace(tzinfo=UTC)
 
 
 class Cron:
     """A cron expression in a zone. Immutable; equal when the meaning and the zone are equal."""
 
-    __slots__ = ("_memo", "expression", "pattern", "zone")
+    __slots__ = ("_latest", "expression", "pattern", "zone")
 
     def __init__(self, expression: str, in_zone: Zone) -> None:
         fields = split(expression)
         self.expression = " ".join(fields)
         self.pattern = parse(fields)
         self.zone = in_zone
-        self._memo: dict[datetime, datetime | None] = {}
+        self._latest: tuple[datetime | None, datetime | None] = None, None
 
     @staticmethod
     def parse(expression: str, timezone: str = "UTC") -> Cron:
-        """The trigger; the same object for the same text, so that its memo is shared."""
+        """The trigger; the same object for the same text, so that its latest answer is shared."""
         return _shared(expression, timezone)
 
     def next_after(self, instant: datetime) -> datetime | None:
         """The first slot strictly after the instant; None when the calendar ends first."""
-        memo = self._memo
-        found = memo.get(instant, _UNKNOWN)
-        if found is not _UNKNOWN:
+        # Thousands of schedules share a trigger and ask about one instant, one after another.
+        asked, found = self._latest
+        # Outside UTC, both readings of a repeated hour are equal, though an hour apart.
+        if instant == asked and instant.tzinfo is UTC:
             return found
         from_second = floor_second(instant) + 1
         second = (
@@ -57,10 +55,8 @@ class Cron:
         )
         if second is not None and second < from_second:
             raise ContractBroken(f"{self!r} named {second}, not after {instant.isoformat()}")
-        found = None if second is None else EPOCH + timedelta(0, second)
-        if len(memo) >= _MEMO_SIZE:
-            memo.clear()
-        memo[instant] = found
+        found = None if second is None else datetime.fromtimestamp(second, UTC)
+        self._latest = instant, found
         return found
 
     def previous_before(self, instant: datetime) -> datetime | None:
@@ -140,15 +136,17 @@ class Cron:
         """Fixed times: the first instant from here on that a matching time stands for."""
         clock = self.zone
         stretch = clock.stretch_at(second)
-        local = max(second + clock.offsets[stretch], clock.reached[stretch])
-        if second == clock.starts[stretch]:
-            # This very instant ends a gap, if there is one, and so stands for the times in it.
-            local = clock.reached[stretch]
+        local = second + clock.offsets[stretch]
+        reached = clock.reached[stretch]
+        if local < reached or second == clock.starts[stretch]:
+            # A second pass fires nothing; the very instant that ends a gap stands for times in it.
+            local = reached
         found = self.pattern.first_from(local)
         while found is not None:
             stretch = clock.first_reading(found)
-            if clock.local_start(stretch) <= found:
-                return found - clock.offsets[stretch]
+            instant = found - clock.offsets[stretch]
+            if instant >= clock.starts[stretch]:
+                return instant
             if clock.gap_before(stretch) < _DATE_LINE_GAP:
                 return clock.starts[stretch]
             found = self.pattern.first_from(clock.local_start(stretch))

@@ -162,9 +162,9 @@ class Pattern:
 
     def _time_from(self, second: int) -> int | None:
         """The first matching time of a day at or after."""
-        minute, second = divmod(second, 60)
-        hour, minute = divmod(minute, 60)
+        hour = second // 3600
         if self.hours >> hour & 1:
+            minute, second = second // 60 % 60, second % 60
             if self.minutes >> minute & 1 and (later := self.seconds >> second):
                 return hour * 3600 + minute * 60 + second + lowest(later)
             if later := self.minutes >> minute + 1:

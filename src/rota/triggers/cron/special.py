@@ -61,8 +61,17 @@ def every_week(weekdays: int, month: int) -> int:
     return weekdays * _WEEKS >> FIRST_WEEKDAYS[month] & ~1
 
 
-def parse_month_days(text: str) -> tuple[int, MonthDays | None]:
+def read_month_days(text: str) -> tuple[int, MonthDays | None]:
     """The plain and the special days of a day-of-month field."""
+    return _SIMPLE_MONTH_DAYS.get(text) or _parse_month_days(text)
+
+
+def read_week_days(text: str) -> tuple[int, WeekDays | None]:
+    """The plain and the special days of a day-of-week field."""
+    return _SIMPLE_WEEK_DAYS.get(text) or _parse_week_days(text)
+
+
+def _parse_month_days(text: str) -> tuple[int, MonthDays | None]:
     if text.endswith("W") and text != "LW" and "," not in text:
         return 0, MonthDays(nearest=DAY_OF_MONTH.value(text[:-1], text))
     mask, before_last, last_weekday = 0, set[int](), False
@@ -80,8 +89,7 @@ def parse_month_days(text: str) -> tuple[int, MonthDays | None]:
     return mask, MonthDays(tuple(sorted(before_last)), last_weekday)
 
 
-def parse_week_days(text: str) -> tuple[int, WeekDays | None]:
-    """The plain and the special days of a day-of-week field."""
+def _parse_week_days(text: str) -> tuple[int, WeekDays | None]:
     mask, nth = 0, set[tuple[int, int]]()
     for item in DAY_OF_WEEK.items(text):
         if "#" in item:
@@ -125,3 +133,15 @@ def _nearest_weekday(month: int, day: int) -> int:
     elif weekday == 0:
         day += -2 if day == LENGTHS[month] else 1
     return 1 << day
+
+
+# As in `fields`: what most such fields consist of is in tables, made by the parser itself.
+_SIMPLE_MONTH_DAYS = {
+    text: _parse_month_days(text)
+    for text in ("L", "LW", *(f"L-{n}" for n in range(1, 31)), *(f"{n}W" for n in range(1, 32)))
+}
+_SIMPLE_WEEK_DAYS = {
+    text: _parse_week_days(text)
+    for day in (*DAY_OF_WEEK.names, *map(str, range(8)))
+    for text in (f"{day}L", *(f"{day}#{n}" for n in "12345L"))
+}

@@ -15,8 +15,8 @@ from rota.triggers.cron.fields import (
     SECONDS,
     YEAR,
 )
-from rota.triggers.cron.pattern import ANY_MONTH_DAY, ANY_WEEKDAY, Pattern
-from rota.triggers.cron.special import parse_month_days, parse_week_days
+from rota.triggers.cron.pattern import ANY_MONTH_DAY, ANY_WEEKDAY, Pattern, lowest
+from rota.triggers.cron.special import read_month_days, read_week_days
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -35,6 +35,8 @@ MACROS = {
 _HINTS = {"@every": '; write an interval, such as "every 5m"'}
 
 _FIRST_28_DAYS = (1 << 29) - 2
+# January 2000.
+_LEAP_YEAR = (2000 - FIRST_YEAR) * 12
 
 
 def split(expression: str) -> list[str]:
@@ -85,20 +87,23 @@ def _read_days(pattern: Pattern, month_days: str, week_days: str) -> None:
     elif month_days == "?":
         pattern.month_days = ANY_MONTH_DAY
     else:
-        pattern.month_days, pattern.special_month_days = parse_month_days(month_days)
+        pattern.month_days, pattern.special_month_days = read_month_days(month_days)
     if known := DAY_OF_WEEK.simple.get(week_days):
         pattern.week_days = known
     elif week_days == "?":
         pattern.week_days = ANY_WEEKDAY
     else:
-        pattern.week_days, pattern.special_week_days = parse_week_days(week_days)
+        pattern.week_days, pattern.special_week_days = read_week_days(week_days)
 
 
 def _refuse_never(pattern: Pattern, fields: list[str]) -> None:
     # Each of the first 28 days comes in every month and, over the years, on every weekday; and
-    # every month has all weekdays. Only what rests on less has to be looked for.
-    plain = pattern.month_days & _FIRST_28_DAYS and pattern.week_days
-    if plain and pattern.years is None:
+    # every month has all weekdays. Only what rests on less has to be looked for, first where nearly
+    # all of it is: in a leap year.
+    if pattern.years is None and (
+        (pattern.month_days & _FIRST_28_DAYS and pattern.week_days)
+        or pattern.days_of(_LEAP_YEAR + lowest(pattern.months) - 1)
+    ):
         return
     if not any(pattern.days_of(month) for month in _months_to_try(pattern)):
         raise InvalidCron(

@@ -1,0 +1,3 @@
+"""What all benchmarks share: timing (`measure`), results as values (`results`) and on disk
+(`store`), and their looks (`markdown`, `plot`).
+"""
