@@ -29,9 +29,9 @@ _WORDS = {word: unit for unit, short in _SHORT.items() for word in (unit, f"{uni
 }
 _ORDER = tuple(_MICROSECONDS)
 
-MAX_LENGTH = 64
+MAX_LENGTH = 96
 _NUMBER = r"([0-9]{1,12}(?:\.[0-9]{1,9})?)"
-_TERM = re.compile(rf"{_NUMBER} ?([a-z]+)(?: ?(?:,|,? and) ?| )?")
+_TERM = re.compile(rf"{_NUMBER} ?([a-z]+)(?:(?: ?(?:,|,? and) ?| ?)(?=[0-9]))?")
 _ISO = re.compile(
     rf"P(?:{_NUMBER}W)?(?:{_NUMBER}D)?(?:T(?=\d)(?:{_NUMBER}H)?(?:{_NUMBER}M)?(?:{_NUMBER}S)?)?"
 )
@@ -78,7 +78,7 @@ def _terms(text: str) -> list[tuple[str, str]]:
         at = match.end()
     ranks = [_ORDER.index(unit) for _, unit in terms]
     rises = all(before < after for before, after in itertools.pairwise(ranks))
-    return terms if rises and text[-1:].isalpha() else []
+    return terms if rises else []
 
 
 def _iso_terms(text: str) -> list[tuple[str, str]]:

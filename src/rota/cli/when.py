@@ -45,8 +45,12 @@ def next_(
     from rota.triggers.limits import require_future  # noqa: PLC0415 - started late, see app.py
     from rota.triggers.preview import preview  # noqa: PLC0415
 
-    start = _start(after, tz)
+    start = _now()
     trigger = _read(when, tz, start)
+    if after is not None:
+        # In the zone of WHEN, which may be named in it; "tomorrow" is then counted from there.
+        start = _instant(after, trigger.timezone)
+        trigger = _read(when, tz, start)
     require_future(trigger, start)
     slots = preview(trigger, after=start, count=count)
     if json:
@@ -59,7 +63,7 @@ def next_(
 
 def explain(when: When, tz: Zone = None, *, json: output.Json = False) -> None:
     """Say in plain English what WHEN means."""
-    start = _start(None, tz)
+    start = _now()
     trigger = _read(when, tz, start)
     if json:
         output.print_json(_described(trigger, start))
@@ -68,12 +72,17 @@ def explain(when: When, tz: Zone = None, *, json: output.Json = False) -> None:
     _show_warnings(trigger, start)
 
 
-def _start(after: str | None, tz: str | None) -> datetime:
+def _now() -> datetime:
     from rota.clock import SystemClock  # noqa: PLC0415 - as above
-    from rota.triggers.at import parse_instant  # noqa: PLC0415
+
+    return SystemClock().now().replace(microsecond=0)
+
+
+def _instant(text: str, timezone: str) -> datetime:
+    from rota.triggers.at import parse_instant  # noqa: PLC0415 - as above
     from rota.triggers.zones import zone  # noqa: PLC0415
 
-    return SystemClock().now() if after is None else parse_instant(after, zone(tz or "UTC"))
+    return parse_instant(text, zone(timezone))
 
 
 def _read(when: str, tz: str | None, now: datetime) -> Trigger:

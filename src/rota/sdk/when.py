@@ -11,12 +11,12 @@ from rota.clock import SystemClock
 from rota.triggers import english
 from rota.triggers import parse as triggers_parse
 from rota.triggers import preview as triggers_preview
+from rota.triggers.trigger import Trigger
 
 if TYPE_CHECKING:
     from datetime import datetime
 
     from rota.triggers.parse import When
-    from rota.triggers.trigger import Trigger
 
 
 def parse(when: When, timezone: str | None = None, *, now: datetime | None = None) -> Trigger:
@@ -47,6 +47,6 @@ def explain(when: When | Trigger, timezone: str | None = None) -> str:
 
 
 def _trigger(when: When | Trigger, timezone: str | None, now: datetime) -> Trigger:
-    if isinstance(when, triggers_parse.WHEN_TYPES):
-        return triggers_parse.parse(when, timezone, now=now)
-    return when
+    if isinstance(when, Trigger):
+        return when
+    return triggers_parse.parse(when, timezone, now=now)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
-from datetime import timezone as fixed_offset
+from datetime import datetime, timedelta
 
 from rota.errors import InvalidInstant
 from rota.triggers.civil import floor_second, instant_at, wall_second
@@ -57,21 +56,15 @@ def parse_instant(text: str, in_zone: Zone) -> datetime:
     date, time, offset = match.groups()
     try:
         wall = datetime.fromisoformat(f"{date}T{time or '00:00'}")
-        floor_second(wall.replace(tzinfo=UTC))
-        if offset:
-            return wall.replace(tzinfo=_offset(offset)).astimezone(UTC)
-    except InvalidInstant:
-        raise
-    except ValueError as problem:
+        clock = zone(offset) if offset else in_zone
+        instant = first_reading(wall, clock)
+    except (ValueError, OverflowError) as problem:
         raise InvalidInstant(f'Invalid instant: {problem}, got "{text[:40]}"') from None
-    return first_reading(wall, in_zone)
+    floor_second(instant)  # Refuses what is outside the calendar.
+    return instant
 
 
 def first_reading(wall: datetime, in_zone: Zone) -> datetime:
     """When the wall clock first reads this time, or first passes it by."""
     second = in_zone.first_instant(wall_second(wall))
     return instant_at(second) + timedelta(microseconds=wall.microsecond)
-
-
-def _offset(text: str) -> fixed_offset:
-    return fixed_offset(timedelta(seconds=zone(text).offset_at(0)))

@@ -6,17 +6,21 @@ slots never drift: each is the anchor plus a whole number of periods.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
 from rota import durations
 from rota.errors import InvalidInterval
-from rota.triggers.civil import END, EPOCH, floor_second
+from rota.triggers.civil import BEGIN, END, EPOCH, floor_second
 
 MIN_PERIOD = timedelta(seconds=1)
 MAX_PERIOD = timedelta(days=366 * 100)
 _MILLISECOND = timedelta(milliseconds=1)
-_LAST = EPOCH + timedelta(seconds=END - 1)
+_MOST_DIGITS = 10**40
+_EVERY = re.compile(r"^\s*every\s", re.IGNORECASE)
+_FIRST = EPOCH + timedelta(seconds=BEGIN)
+_LAST = EPOCH + timedelta(seconds=END) - timedelta(microseconds=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +57,7 @@ class Interval:
     def previous_before(self, instant: datetime) -> datetime | None:
         floor_second(instant)
         if self.anchor is None:
-            return instant.astimezone(UTC) - self.period
+            return _within(instant.astimezone(UTC) - self.period)
         if instant <= self.anchor:
             return None
         # Rounded up, less one: a slot is not before itself.
@@ -66,7 +70,7 @@ class Interval:
 
 
 def _within(slot: datetime) -> datetime | None:
-    return slot if slot <= _LAST else None
+    return slot if _FIRST <= slot <= _LAST else None
 
 
 def _period(value: str | float | timedelta) -> timedelta:
@@ -86,12 +90,18 @@ def _period(value: str | float | timedelta) -> timedelta:
 def _read(value: str | float) -> timedelta:
     try:
         if isinstance(value, str):
-            return durations.parse(value.strip().removeprefix("every "))
-        return timedelta(seconds=value)
-    except (durations.InvalidDuration, OverflowError, ValueError) as problem:
-        said = problem if isinstance(value, str) else f"expected a number of seconds, got {value}"
-        raise InvalidInterval(f"Invalid interval: {said}", field="interval") from None
+            return durations.parse(_EVERY.sub("", value))
+        # True is 1 to Python, and to nobody else.
+        return timedelta(seconds=float("nan") if isinstance(value, bool) else value)
+    except durations.InvalidDuration as problem:
+        raise InvalidInterval(f"Invalid interval: {problem}", field="interval") from None
+    except (OverflowError, TypeError, ValueError):
+        raise InvalidInterval(
+            f"Invalid interval: expected a number of seconds, got {_show(value)}", field="interval"
+        ) from None
 
 
 def _show(value: str | float | timedelta) -> str:
+    if isinstance(value, int) and abs(value) > _MOST_DIGITS:
+        return "a number beyond all calendars"  # Python refuses to write out the longest.
     return f'"{value}"' if isinstance(value, str) else str(value)

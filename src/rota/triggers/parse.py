@@ -23,10 +23,15 @@ if TYPE_CHECKING:
 When = str | datetime | timedelta
 WHEN_TYPES = (str, datetime, timedelta)
 
+#: No kind of text is longer: cron has 256 characters, an RRULE 1,024.
+MAX_LENGTH = 2_048
+
 # English has none of these, and hardly a cron expression is without them.
-_CRON_MARK = re.compile(r"[*?#@]|TZ=")
-_CRON_FIELDS = re.compile(r"\s*[\d,/-]+(\s+[\d,/-]+|\s*$)")
-_RULE = re.compile(r"(?:by the rule )?(.*?)(?: \(([^()]*)\))?", re.IGNORECASE | re.DOTALL)
+_CRON_MARK = re.compile(r"[*?#]|^\s*@|TZ=")
+_CRON_FIELDS = re.compile(r"\s*[\d,/-]+\s+[\d,/-]+(?=\s|$)|\s*[\d,-]+\s*$")
+# An RRULE with nothing around it; what explains one is English.
+_RULE = re.compile(r"\s*(RRULE|DTSTART|RDATE|EXDATE|FREQ=)")
+_BRACKET = re.compile(r"\)\s*$")
 
 
 def parse(when: When, timezone: str | None = None, *, now: datetime | None = None) -> Trigger:
@@ -35,21 +40,35 @@ def parse(when: When, timezone: str | None = None, *, now: datetime | None = Non
     `now` is needed only by what counts from the present, such as "tomorrow at 5pm".
     """
     if timezone is not None:
-        zone(timezone)  # A bad zone is refused first, whatever it is for.
+        timezone = zone(timezone).name  # A bad zone is refused first, whatever it is for.
+    _check_type(when)
     if isinstance(when, datetime):
         floor_second(when)
         return At(when.astimezone(UTC), timezone or "UTC")
     if isinstance(when, timedelta):
         return Interval.parse(when, timezone or "UTC")
+    if len(when) > MAX_LENGTH:
+        raise InvalidTrigger(
+            f"Expected when to run in at most {MAX_LENGTH} characters, got {len(when)}"
+        )
     if not when.strip():
         raise InvalidTrigger('Expected when to run, such as "every weekday at 9am", got nothing')
     return _from_text(when, timezone, now)
 
 
+def _check_type(when: object) -> None:
+    """Programs without type checks pass numbers and dates, too."""
+    if not isinstance(when, WHEN_TYPES):
+        raise InvalidTrigger(
+            "Expected when to run as a text, a datetime or a timedelta, "
+            f"got {type(when).__name__}: {str(when)[:40]}"
+        )
+
+
 def _from_text(text: str, timezone: str | None, now: datetime | None) -> Trigger:
     upper = text.upper()
-    if "FREQ=" in upper or upper.lstrip().startswith(("RRULE", "DTSTART")):
-        return _recurrence(text, timezone)
+    if _RULE.match(upper) and not _BRACKET.search(text):
+        return Recurrence.parse(text, timezone or "UTC")
     if ISO.fullmatch(text.strip()):
         return At.parse(text, timezone or "UTC")
     if _CRON_MARK.search(upper) or _CRON_FIELDS.match(text):
@@ -57,12 +76,6 @@ def _from_text(text: str, timezone: str | None, now: datetime | None) -> Trigger
     if _is_duration(text):
         return Interval.parse(text, timezone or "UTC")
     return english.read(text, timezone=timezone, now=now)
-
-
-def _recurrence(text: str, timezone: str | None) -> Recurrence:
-    match = _RULE.fullmatch(text.strip())
-    rule, said = match.groups() if match else (text, None)
-    return Recurrence.parse(rule, said or timezone or "UTC")
 
 
 def _is_duration(text: str) -> bool:

@@ -9,7 +9,9 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from rota import durations
+from rota.triggers.calendars import Filtered
 from rota.triggers.civil import floor_second, instant_at
+from rota.triggers.cron import Cron
 from rota.triggers.limits import Limited
 from rota.triggers.zones import Zone, zone
 
@@ -44,11 +46,22 @@ def slots(trigger: Trigger, *, after: datetime, count: int) -> list[datetime]:
 def preview(trigger: Trigger, *, after: datetime, count: int) -> list[Slot]:
     """The next slots with the wall clock's reading, and a note at every clock change."""
     in_zone = zone(trigger.timezone)
+    cron = innermost(trigger)
     instants = slots(trigger, after=after, count=count)
-    return [
-        Slot(slot, local_time(slot, in_zone), _note(before, slot, in_zone))
-        for before, slot in pairwise([after, *instants])
-    ]
+    found: list[Slot] = []
+    for before, slot in pairwise([after, *instants]):
+        notes = _notes(before, slot, in_zone)
+        if isinstance(cron, Cron):
+            notes += _moved(cron, floor_second(slot))
+        found.append(Slot(slot, local_time(slot, in_zone), "; ".join(notes) or None))
+    return found
+
+
+def innermost(trigger: Trigger) -> Trigger:
+    """The trigger beneath its limits and calendars."""
+    while isinstance(trigger, Limited | Filtered):
+        trigger = trigger.trigger
+    return trigger
 
 
 def local_time(instant: datetime, in_zone: Zone) -> datetime:
@@ -57,25 +70,26 @@ def local_time(instant: datetime, in_zone: Zone) -> datetime:
     return instant.astimezone(fixed_offset(timedelta(seconds=offset)))
 
 
-def _note(before: datetime, slot: datetime, in_zone: Zone) -> str | None:
+def _notes(before: datetime, slot: datetime, in_zone: Zone) -> list[str]:
     """What a clock change does to this slot, or did since the one before."""
     second = floor_second(slot)
     stretch = in_zone.stretch_at(second)
     notes: list[str] = []
-    if in_zone.starts[stretch] > floor_second(before):
+    # There and back again between two slots is nobody's concern: both read the same offset.
+    if in_zone.offset_at(floor_second(before)) != in_zone.offsets[stretch]:
         notes.append(_change(in_zone, stretch))
-    notes += _repeated(in_zone, stretch, second)
-    return "; ".join(notes) or None
+    return notes + _repeated(in_zone, stretch, second)
 
 
 def _change(in_zone: Zone, stretch: int) -> str:
-    """Clocks go forward 1h on 2025-03-09 at 02:00, to 03:00."""
+    """Clocks go forward 1h on 2025-03-09: 02:00 becomes 03:00."""
     moved = in_zone.offsets[stretch] - in_zone.offsets[stretch - 1]
     way = "forward" if moved > 0 else "back"
     length = durations.compact(timedelta(seconds=abs(moved)))
     read = instant_at(in_zone.local_end(stretch - 1))
     to = instant_at(in_zone.local_start(stretch))
-    return f"clocks go {way} {length} on {read:%Y-%m-%d}: {read:%H:%M} becomes {to:%H:%M}"
+    becomes = f"{to:%H:%M}" if to.date() == read.date() else f"{to:%Y-%m-%d %H:%M}"
+    return f"clocks go {way} {length} on {read:%Y-%m-%d}: {read:%H:%M} becomes {becomes}"
 
 
 def _repeated(in_zone: Zone, stretch: int, second: int) -> list[str]:
@@ -87,3 +101,16 @@ def _repeated(in_zone: Zone, stretch: int, second: int) -> list[str]:
     if following < len(in_zone.starts) and local >= in_zone.local_start(following):
         return [f"the first of two {instant_at(local):%H:%M}"]
     return []
+
+
+def _moved(cron: Cron, second: int) -> list[str]:
+    """Whether the slot stands for a time that the wall clock skips."""
+    clock = cron.zone
+    stretch = clock.stretch_at(second)
+    local = second + clock.offsets[stretch]
+    if not clock.gap_before(stretch) or second != clock.starts[stretch]:
+        return []
+    if cron.pattern.first_from(local) == local:
+        return []
+    nominal = cron.pattern.first_from(clock.reached[stretch])
+    return [] if nominal is None else [f"{instant_at(nominal):%H:%M} does not exist that day"]

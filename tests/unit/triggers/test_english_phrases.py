@@ -613,6 +613,25 @@ def test_every_other_monday_is_offered_from_either_monday_on() -> None:
     )
 
 
+MONTHLY_AT_NOON = "RRULE:FREQ=MONTHLY;INTERVAL=2;BYMONTHDAY=15;BYHOUR=12;BYMINUTE=0"
+
+
+@pytest.mark.parametrize(
+    ("text", "choices"),
+    [
+        (
+            "every other month on the 15th at noon",
+            tuple(f"DTSTART:{start}T000000 {MONTHLY_AT_NOON}" for start in (20260801, 20260901)),
+        ),
+        ("every other month on the last day", ()),
+        ("every other day on mondays at 9am", ()),
+        ("every other week in june", ()),
+    ],
+)
+def test_no_choice_leaves_out_what_was_said(text: str, choices: tuple[str, ...]) -> None:
+    assert refusal(text).choices == choices
+
+
 def test_next_friday_is_offered_as_dates() -> None:
     assert refusal("next friday at 9am").choices == ("at 2026-07-31 09:00", "at 2026-08-07 09:00")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import assume, given
@@ -20,12 +21,16 @@ from rota.triggers.interval import Interval
 from rota.triggers.limits import Limited
 from rota.triggers.parse import parse
 from rota.triggers.recurrence import Recurrence
-from rota.triggers.trigger import Trigger
+
+if TYPE_CHECKING:
+    from rota.triggers.trigger import Trigger
 
 ZONES = st.sampled_from(
     ["UTC", "America/New_York", "Australia/Lord_Howe", "Europe/Madrid", "Pacific/Apia", "+05:30"]
 )
-INSTANTS = st.datetimes(datetime(1901, 1, 1), datetime(2298, 1, 1), timezones=st.just(UTC))
+INSTANTS = st.timedeltas(timedelta(days=-25_000), timedelta(days=119_000)).map(
+    lambda since: datetime(1970, 1, 1, tzinfo=UTC) + since
+)
 PERIODS = st.one_of(
     st.integers(1, 100_000).map(lambda seconds: timedelta(seconds=seconds)),
     st.integers(1_000, 10**12).map(lambda millis: timedelta(milliseconds=millis)),
@@ -53,8 +58,6 @@ def crons(draw: st.DrawFn) -> Cron:
         raise
     # A star in a list beside L or FRI#2 already names all days: the special ones add nothing.
     pattern = cron.pattern
-    assume(pattern.month_days != ANY_MONTH_DAY or pattern.special_month_days is None)
-    assume(pattern.week_days != ANY_WEEKDAY or pattern.special_week_days is None)
     return cron
 
 
@@ -134,7 +137,9 @@ def meanings(draw: st.DrawFn) -> Meaning:
         is_wildcard=draw(st.booleans()),
         special_month_days=draw(
             st.none()
-            | st.builds(MonthDays, st.frozensets(st.integers(0, 30), min_size=1).map(_rising))
+            | st.frozensets(st.integers(0, 30), min_size=1).map(
+                lambda before: MonthDays(tuple(sorted(before)))
+            )
             | st.just(MonthDays((), last_weekday=True))
         ),
         special_week_days=draw(
@@ -162,15 +167,15 @@ def meanings(draw: st.DrawFn) -> Meaning:
     return meaning
 
 
-def _rising(values: frozenset[int]) -> tuple[int, ...]:
-    return tuple(sorted(values))
-
-
 @given(meanings())
 def test_a_meaning_is_written_as_an_expression_of_just_that_meaning(meaning: Meaning) -> None:
     expression = write(meaning)
     assume(len(expression) <= 256)
-    pattern = Cron.parse(expression).pattern
+    try:
+        pattern = Cron.parse(expression).pattern
+    except InvalidCron as refusal:
+        assume("never comes" not in str(refusal))
+        raise
     for name in ("seconds", "minutes", "hours", "month_days", "week_days", "months", "years"):
         assert getattr(pattern, name) == getattr(meaning, name), (name, expression)
     assert pattern.is_wildcard == meaning.is_wildcard, expression

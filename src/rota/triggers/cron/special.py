@@ -63,12 +63,15 @@ def every_week(weekdays: int, month: int) -> int:
 
 def read_month_days(text: str) -> tuple[int, MonthDays | None]:
     """The plain and the special days of a day-of-month field."""
-    return _SIMPLE_MONTH_DAYS.get(text) or _parse_month_days(text)
+    mask, special = _SIMPLE_MONTH_DAYS.get(text) or _parse_month_days(text)
+    # Beside all days, a special one adds nothing, and equal meanings must compare equal.
+    return mask, None if mask == DAY_OF_MONTH.simple["*"] else special
 
 
 def read_week_days(text: str) -> tuple[int, WeekDays | None]:
     """The plain and the special days of a day-of-week field."""
-    return _SIMPLE_WEEK_DAYS.get(text) or _parse_week_days(text)
+    mask, special = _SIMPLE_WEEK_DAYS.get(text) or _parse_week_days(text)
+    return mask, None if mask == DAY_OF_WEEK.simple["*"] else special
 
 
 def _parse_month_days(text: str) -> tuple[int, MonthDays | None]:

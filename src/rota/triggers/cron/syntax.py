@@ -51,8 +51,8 @@ def split(expression: str) -> list[str]:
     fields = expression.upper().split()
     if fields and fields[0][0] == "@":
         return _macro(expression).split()
-    if not 5 <= len(fields) <= 7:
-        raise InvalidCron(_count_refusal(expression, len(fields)))
+    if not 5 <= len(fields) <= 7 or "=" in fields[0]:
+        raise InvalidCron(_refusal(expression, len(fields)))
     return fields
 
 
@@ -140,8 +140,8 @@ def _macro(expression: str) -> str:
     return MACROS[name]
 
 
-def _count_refusal(expression: str, count: int) -> str:
-    if "TZ=" in expression:
+def _refusal(expression: str, count: int) -> str:
+    if "TZ=" in expression.upper():
         return (
             "Invalid cron expression: expected no zone inside the expression; "
             "give it as the timezone instead"

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 def explain(trigger: Trigger) -> str:
     """What the trigger means, in a sentence that is understood again."""
     if isinstance(trigger, Cron):
-        return f"{_cron(trigger)} ({trigger.timezone})"
+        return f"{cron_words(trigger)} ({trigger.timezone})"
     if isinstance(trigger, Interval):
         return _interval(trigger)
     if isinstance(trigger, At):
@@ -49,7 +49,8 @@ def wall_text(instant: datetime, timezone: str) -> str:
     return f"{wall.isoformat()}Z"
 
 
-def _cron(cron: Cron) -> str:
+def cron_words(cron: Cron) -> str:
+    """A cron trigger in words, without its zone."""
     pattern = cron.pattern
     days = day_words(pattern, leading=False)
     clock = clock_words(pattern, on_some_days=bool(days))

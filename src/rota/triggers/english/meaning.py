@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, time, timedelta
+from datetime import datetime, time, timedelta
 from typing import TYPE_CHECKING
 
 from rota.errors import InvalidText
 from rota.triggers.at import At, first_reading
-from rota.triggers.civil import floor_second
+from rota.triggers.civil import floor_second, instant_at
 from rota.triggers.cron import Cron
-from rota.triggers.cron.special import MonthDays, WeekDays
-from rota.triggers.cron.text import FULL_HOURS, FULL_MINUTES, Meaning, write
+from rota.triggers.cron.special import LAST, MonthDays, WeekDays
+from rota.triggers.cron.text import FULL_HOURS, FULL_MINUTES, Meaning, values, write
 from rota.triggers.english import refusals
+from rota.triggers.english.day_phrases import set_period
+from rota.triggers.english.explain import cron_words, wall_text
+from rota.triggers.english.refusals import Ambiguity
+from rota.triggers.english.rules import matching_both, which_ones
 from rota.triggers.english.said import Days, Reading, Said
-from rota.triggers.english.words import clock_text
+from rota.triggers.english.words import DAY_NAMES, MONTH_NAMES, clock_text
 
 if TYPE_CHECKING:
+    from datetime import date
+
     from rota.triggers.zones import Zone
 
 _QUARTERS = 1 << 1 | 1 << 4 | 1 << 7 | 1 << 10
@@ -29,58 +35,153 @@ _ANY_MONTH = Meaning().months
 
 def trigger_of(said: Said, in_zone: Zone, now: datetime | None) -> At | Cron:
     """The trigger, or a refusal."""
-    if said.delay is not None:
-        return At(_now(said, now) + said.delay, in_zone.name)
-    if said.date is not None or said.relative_day is not None:
+    _check_part_of_day(said)
+    if said.next_weekday is not None:
+        raise refusals.next_weekday(said, _today(in_zone, now))
+    if said.date or said.relative_day is not None or said.this_weekday is not None:
         return _once(said, in_zone, now)
-    if said.month_days and said.week_days:
-        refusals.day_fields(said)
-    meaning = _with_days(said, _clock(said))
-    cron = Cron.parse(write(meaning), in_zone.name)
+    cron = _recurring(said, in_zone, now)
     if not said.repeats:
-        raise _once_or_always(said, cron, now)
+        raise _once_or_always(cron, now)
     return cron
 
 
-def _now(said: Said, now: datetime | None) -> datetime:
+def _check_part_of_day(said: Said) -> None:
+    """Every morning: when? (Whether the times are in that part was seen as they were read.)"""
+    if said.part_of_day is None or said.times:
+        return
+    first = {"morning": 8, "afternoon": 14, "evening": 18, "night": 22}[said.part_of_day]
+    raise Ambiguity(
+        f"it does not say when in the {said.part_of_day}",
+        *(f"{said.text} at {hour:02}:00" for hour in (first, first + 1)),
+    )
+
+
+def _today(in_zone: Zone, now: datetime | None) -> date | None:
     if now is None:
-        raise InvalidText(f'"{said.text}" counts from now, and no present instant was given')
-    floor_second(now)
-    return now.astimezone(UTC).replace(microsecond=0)
+        return None
+    second = floor_second(now)
+    return instant_at(second + in_zone.offset_at(second)).date()
 
 
 def _once(said: Said, in_zone: Zone, now: datetime | None) -> At:
-    recurring = said.repeats or said.readings or said.step or said.window
-    if recurring or said.month_days or said.week_days or said.months or said.years:
+    recurring = said.repeats or said.readings or said.step or said.window or _days_given(said)
+    days = [said.date, said.relative_day, said.this_weekday]
+    if recurring or len(said.times) > 1 or days.count(None) < 2:
         raise refusals.two_schedules(said)
-    if len(said.times) > 1:
-        raise refusals.two_schedules(said)
-    day = said.date
-    if day is None:
-        present = floor_second(_now(said, now))
-        local = datetime.fromtimestamp(present + in_zone.offset_at(present), UTC)
-        day = local.date() + timedelta(days=said.relative_day or 0)
     if not said.times:
-        raise InvalidText(f'Expected a time of day, such as "{said.text} at 09:00"')
+        raise Ambiguity("it does not say when on that day", f"{said.text} at 09:00")
+    day = said.date or _relative_day(said, in_zone, now)
     wall = datetime.combine(day, time(*said.times[0]))
-    floor_second(wall.replace(tzinfo=UTC))
-    return At(first_reading(wall, in_zone), in_zone.name)
+    instant = first_reading(wall, in_zone)
+    floor_second(instant)  # Refuses what is outside the calendar.
+    return At(instant, in_zone.name)
 
 
-def _once_or_always(said: Said, cron: Cron, now: datetime | None) -> InvalidText:
-    always = f"every {said.text.lower().removeprefix('on ').removeprefix('the ')}"
-    if not (said.week_days.mask or said.months):
-        always = (
-            f"every month {said.text.lower()}"
-            if said.month_days
-            else f"every day {said.text.lower()}"
+def _relative_day(said: Said, in_zone: Zone, now: datetime | None) -> date:
+    today = _today(in_zone, now)
+    if today is None:
+        raise InvalidText(f'"{said.text}" counts from now, and no present instant was given')
+    if said.this_weekday is not None:
+        return refusals.from_weekday(today, said.this_weekday)
+    hour = said.times[0][0]
+    if said.part_of_day == "night" and not said.relative_day and hour < 6:
+        at = f"at {clock_text(*said.times[0])}"
+        raise Ambiguity("the night before today, or the one after", f"today {at}", f"tomorrow {at}")
+    return today + timedelta(days=said.relative_day or 0)
+
+
+def _recurring(said: Said, in_zone: Zone, now: datetime | None) -> Cron:
+    clock = _clock(said)
+    _leave_out(said)
+    if said.every_nth:
+        raise which_ones(said, said.every_nth.count, said.every_nth.unit, _today(in_zone, now))
+    if said.step and said.step[1] not in _PARTS:
+        _counted_period(said, _today(in_zone, now))
+    if said.month_days and said.week_days:
+        _check_day_fields(said, clock, in_zone)
+    _check_days(said, clock)
+    return Cron.parse(write(_with_days(said, clock)), in_zone.name)
+
+
+def _leave_out(said: Said) -> None:
+    """Takes the days and months of "except …" out of those that were said."""
+    if said.without_months:
+        said.months = (said.months or _ANY_MONTH) & ~said.without_months
+    if said.without_week_days:
+        if said.week_days.nth:
+            raise refusals.two_schedules(said)
+        said.week_days.mask = (said.week_days.mask or _ANY_WEEKDAY) & ~said.without_week_days
+        said.falling |= bool(said.month_days)
+    if (said.without_months and not said.months) or (
+        said.without_week_days and not said.week_days.mask
+    ):
+        raise InvalidText(f'"{refusals.shown(said.text)}" leaves no day')
+
+
+def _check_day_fields(said: Said, clock: Meaning, in_zone: Zone) -> None:
+    """Refuse "friday the 13th", which cron cannot say, and days of two kinds with no joint."""
+    if said.falling:
+        # An AND of the two day fields needs one that begins with a star, and so with its lowest.
+        if not (said.month_days.mask & 2 or said.week_days.mask & 1):
+            raise Ambiguity("a cron expression cannot join the two", *matching_both(said))
+    elif not said.joined:
+        either = Cron.parse(write(_with_days(said, clock)), in_zone.name)
+        raise Ambiguity(
+            "days that match both, or days that match either",
+            *matching_both(said),
+            cron_words(either),
         )
-    once = "2027-01-04 09:00"
+
+
+def _check_days(said: Said, clock: Meaning) -> None:
+    """Refuse what leaves it open which day of a period, or of a month, is meant."""
+    days = said.month_days or said.week_days
+    period = said.period
+    if said.month_days.nearest and said.month_days != Days(nearest=said.month_days.nearest):
+        raise refusals.two_schedules(said)
+    if period in {"month", "quarter", "year"} and said.week_days.mask and not said.month_days:
+        day = DAY_NAMES[values(said.week_days.mask)[0]].lower()
+        first = f"on the first {day} of the {period}"
+        raise Ambiguity(
+            f"which of the {day}s of the {period}", *_at_times(said, f"every {day}", first)
+        )
+    if period in {"week", "month", "quarter", "year"} and not days and clock.is_wildcard:
+        raise refusals.two_schedules(said)
+    if period == "year" and days and not said.months and not (_is_first(said) or _is_last(said)):
+        raise Ambiguity("it does not say which month", f"{said.text} in january")
+    if said.every_month_name and not (days or period or said.step or said.readings):
+        month = MONTH_NAMES[values(said.months)[0] - 1].lower()
+        choices = f"every day in {month}", f"every {month} 1"
+        raise Ambiguity("once, or on every day of the month", *_at_times(said, *choices))
+
+
+def _at_times(said: Said, *texts: str) -> tuple[str, ...]:
+    """The texts, with the times that were said."""
+    times = " and ".join(clock_text(*time) for time in said.times)
+    return tuple(f"{text} at {times}" if times else text for text in texts)
+
+
+def _is_first(said: Said) -> bool:
+    """The first day, or the first monday, of a period."""
+    plain = said.month_days.mask or _FIRST
+    nths = {nth for _, nth in said.week_days.nth} or {1}
+    return plain == _FIRST and nths == {1} and not _special_month_days(said.month_days)
+
+
+def _is_last(said: Said) -> bool:
+    """The last days of a period only."""
+    nths = {nth for _, nth in said.week_days.nth} or {LAST}
+    days = said.month_days
+    return nths == {LAST} and not (days.mask or days.nearest or said.week_days.mask)
+
+
+def _once_or_always(cron: Cron, now: datetime | None) -> Ambiguity:
     slot = cron.next_after(now) if now is not None else None
+    once: tuple[str, ...] = ()
     if slot is not None:
-        local = slot + timedelta(seconds=cron.zone.offset_at(floor_second(slot)))
-        once = f"{local:%Y-%m-%d} {clock_text(local.hour, local.minute, local.second)}"
-    return refusals.ambiguous(said.text, "once, or again and again", always, f"at {once}")
+        once = (f"at {wall_text(slot, cron.timezone)}",)
+    return Ambiguity("once, or again and again", cron_words(cron), *once)
 
 
 def _clock(said: Said) -> Meaning:
@@ -123,6 +224,7 @@ def _from_readings(readings: dict[str, Reading]) -> Meaning:
     return Meaning(seconds, minutes, hours, is_wildcard=runs)
 
 
+#: Units of less than a day: how many there are in which whole.
 _PARTS = {"second": (60, "minute"), "minute": (60, "hour"), "hour": (24, "day")}
 
 
@@ -204,19 +306,11 @@ def _days_given(said: Said) -> bool:
 
 def _with_days(said: Said, clock: Meaning) -> Meaning:
     """Days, months and years, with what a period such as "every month" takes for granted."""
-    months = said.months or _ANY_MONTH
     month_days, week_days = said.month_days, said.week_days
-    period = said.period
-    if said.step and said.step[1] not in _PARTS:
-        period, months = _counted_period(said)
     unset = not (month_days or week_days)
-    if period == "quarter":
-        months = said.months or _QUARTERS
-    if period == "year" and not said.months:
-        months = _JANUARY
-    if period in {"month", "quarter", "year"} and unset:
+    if said.period in {"month", "quarter", "year"} and unset:
         month_days = Days(mask=_FIRST)
-    if period == "week" and unset:
+    if said.period == "week" and unset:
         week_days = Days(mask=_SUNDAY)
     return clock._replace(
         month_days=month_days.mask if month_days else _ANY_DAY,
@@ -224,9 +318,19 @@ def _with_days(said: Said, clock: Meaning) -> Meaning:
         week_days=week_days.mask if week_days else _ANY_WEEKDAY,
         special_week_days=WeekDays(tuple(sorted(week_days.nth))) if week_days.nth else None,
         days_joined_by_or=bool(month_days and week_days and not said.falling),
-        months=months,
+        months=said.months or _months_of(said),
         years=said.years or None,
     )
+
+
+def _months_of(said: Said) -> int:
+    """The months in which a period's days are: its first, or its last for "the last friday"."""
+    if said.period not in {"quarter", "year"}:
+        return _ANY_MONTH
+    first = _QUARTERS if said.period == "quarter" else _JANUARY
+    if not (said.month_days or said.week_days) or not _is_last(said):
+        return first
+    return first << (2 if said.period == "quarter" else 11)
 
 
 def _special_month_days(days: Days) -> MonthDays | None:
@@ -234,27 +338,12 @@ def _special_month_days(days: Days) -> MonthDays | None:
     return None if found == MonthDays() else found
 
 
-def _counted_period(said: Said) -> tuple[str, int]:
+def _counted_period(said: Said, today: date | None) -> None:
     """Every 2 months: from January on. Every 3 days at 9am: which days?"""
     assert said.step is not None
     count, unit = said.step
     if unit == "month" and not said.months and count < 12 and 12 % count == 0:
-        return "month", sum(2 << month for month in range(0, 12, count))
-    if unit == "quarter" and count == 1:
-        return "quarter", _QUARTERS
-    if unit in {"day", "week"} and count == 1:
-        return unit, said.months or _ANY_MONTH
-    raise refusals.ambiguous(
-        said.text,
-        f"it does not say which {unit}s it begins with",
-        *_counted_choices(count, unit, said),
-    )
-
-
-def _counted_choices(count: int, unit: str, said: Said) -> tuple[str, ...]:
-    frequency = {"day": "DAILY", "week": "WEEKLY", "month": "MONTHLY", "year": "YEARLY"}.get(unit)
-    if frequency is None:
-        return (f"RRULE:FREQ=MONTHLY;INTERVAL={count * 3}", "every quarter")
-    rule = f"RRULE:FREQ={frequency};INTERVAL={count}{refusals.rule_times(said)}"
-    plain = (f"every {count} {unit}s",) if unit in {"day", "week"} else (f"every {unit}",)
-    return (rule, *plain)
+        said.months = sum(2 << month for month in range(0, 12, count))
+    elif count > 1:
+        raise which_ones(said, count, unit, today)
+    set_period(said, unit)

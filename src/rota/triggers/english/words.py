@@ -12,17 +12,18 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-# The longest cron expression, in words, is well within this.
-MAX_LENGTH = 2_048
-
 DAY_NAMES = ("Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday")
 MONTH_NAMES = (
     *("January", "February", "March", "April", "May", "June"),
     *("July", "August", "September", "October", "November", "December"),
 )
+#: The longest cron expression, in words, is well within this.
+MAX_TOKENS = 640
+
 UNITS = ("second", "minute", "hour", "day", "week", "month", "quarter", "year")
 ORDINALS = ("first", "second", "third", "fourth", "fifth")
-NUMBERS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+#: The parts of a day, with the hours at which they begin and end.
+DAY_PARTS = {"morning": (0, 12), "afternoon": (12, 18), "evening": (16, 24), "night": (18, 6)}
 
 _WEEKDAYS = {
     spelling: number
@@ -48,21 +49,16 @@ Time = tuple[int, int, int]
 
 
 def tokens(text: str) -> list[str]:
-    """The words, numbers and times of a text, in lower case."""
-    tidy = re.sub(r"([ap])\.m\.?", r"\1m", text.lower().strip().rstrip("."))
-    tidy = re.sub(r"(\d) (am|pm)\b", r"\1\2", tidy)
-    found: list[str] = []
-    at = 0
-    while at < len(tidy):
-        if tidy[at].isspace():
-            at += 1
-            continue
-        match = _TOKEN.match(tidy, at)
-        if match is None:
-            raise InvalidText(f'Not understood: "{tidy[at : at + 20]}" in "{text}"')
-        found.append(match[0])
-        at = match.end()
+    """The words, numbers and times of a text that `spellings.plain` has been through."""
+    found: list[str] = _TOKEN.findall(text)
+    if len(found) > MAX_TOKENS:
+        raise InvalidText(f"Expected at most {MAX_TOKENS} words, got {len(found)}")
     return found
+
+
+def odd_letters(text: str) -> str:
+    """The first thing in a text that is no token."""
+    return next(iter(_TOKEN.sub(" ", text).split()), "")
 
 
 class Cursor:
@@ -83,6 +79,17 @@ class Cursor:
 
     def rest(self) -> str:
         return " ".join(self._tokens[self.at :])
+
+    def replaced(self, changes: dict[int, str]) -> str:
+        """The whole text, with other words for some tokens to come (0 is the next)."""
+        found = list(self._tokens)
+        for ahead, text in changes.items():
+            found[self.at + ahead] = text
+        return " ".join(found)
+
+    def parts_of_day(self) -> set[str]:
+        """The parts of the day that the text names, read or not."""
+        return {part for token in self._tokens if (part := day_part(token))}
 
     def take(self, *words: str) -> bool:
         """Take the next token if it is one of the words."""
@@ -106,7 +113,20 @@ class Cursor:
             self.at += 1
         return value
 
-    def take_list(self, item: Callable[[Cursor], T | None]) -> list[T]:
+    def take_range(self, reader: Callable[[str], int | None]) -> tuple[int, int] | None:
+        """One value, or two with "to" between them."""
+        first = self.take_as(reader)
+        if first is None:
+            return None
+        start = self.at
+        if self.take("to", "through", "thru"):
+            last = self.take_as(reader)
+            if last is not None:
+                return first, last
+            self.at = start
+        return first, first
+
+    def take_list(self, item: Callable[[Cursor], T | None], *, most: int = MAX_TOKENS) -> list[T]:
         """Items with commas, "and" or "or" between them; a joint that no item follows is left."""
         found: list[T] = []
         before = self.at
@@ -115,8 +135,8 @@ class Cursor:
             before = self.at
             joined = self.take(",")
             joined = self.take("and", "or") or joined
-            if not joined:
-                return found
+            if not joined or len(found) == most:
+                break
         self.at = before
         return found
 
@@ -138,9 +158,25 @@ def unit(token: str) -> str | None:
 
 
 def number(token: str) -> int | None:
-    if token in NUMBERS:
-        return NUMBERS.index(token) + 1
     return int(token) if token.isdecimal() and len(token) <= 4 else None
+
+
+def day_part(token: str) -> str | None:
+    """Morning, afternoon, evening or night, by its singular, its plural, or "tonight"."""
+    name = {"tonight": "night", "nightly": "night"}.get(token, token.removesuffix("s"))
+    return name if name in DAY_PARTS else None
+
+
+def is_within(hour: int, part: str) -> bool:
+    """Whether the hour is in that part of the day."""
+    begin, end = DAY_PARTS[part]
+    return begin <= hour < end if begin < end else hour >= begin or hour < end
+
+
+def hour_within(hour: int, part: str) -> int:
+    """The hour that is meant by 1 to 12 in a part of the day: 8 in the evening is 20."""
+    halves = (hour % 12, hour % 12 + 12) if hour <= 12 else (hour,)
+    return next((half for half in halves if is_within(half, part)), hour)
 
 
 def ordinal(token: str) -> int | None:
