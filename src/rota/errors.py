@@ -16,9 +16,7 @@ RotaError
 │   ├── EmbeddedError    the embedded PostgreSQL could not be found, started or shared
 │   └── MigrationError   the database's schema is not one this version can use
 ├── TemporaryError       nobody: wait and try again
-│   ├── Conflict         (rota.db) undone because of others
 │   └── DatabaseUnavailable
-│       └── CommitUnknown    (rota.db) it may or may not have been done
 └── BugError             the authors of Rota: a promise of the code was broken
     └── ContractBroken
 """
@@ -27,7 +25,7 @@ from __future__ import annotations
 
 
 class RotaError(Exception):
-    """Anything Rota raises on purpose."""
+    """Anything Rota raises on purpose; stages define finer kinds beside their own code."""
 
 
 class CallerError(RotaError):
