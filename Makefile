@@ -19,8 +19,8 @@ $(READY): pyproject.toml requirements.lock
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	@touch $(READY)
 
-run: install ## Show Rota at work (grows with the engine: today, what it understands)
-	$(BIN)/rota next "every weekday at 9am" --tz America/New_York
+run: install ## Show Rota at work: a throw-away server with sample schedules, firing live
+	$(BIN)/rota demo
 
 test: install ## Run every test
 	$(BIN)/python -m pytest -n auto --dist worksteal

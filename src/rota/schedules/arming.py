@@ -1,0 +1,40 @@
+"""Which timer a schedule should have. Pure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rota import timers
+from rota.triggers.limits import Limited
+
+if TYPE_CHECKING:
+    from datetime import datetime
+    from uuid import UUID
+
+    from rota.schedules.definition import Definition
+    from rota.schedules.schedule import Schedule
+
+
+def next_slot(schedule: Schedule, *, fired: int, now: datetime) -> datetime | None:
+    """Its first slot from now on; None when there is none left, or it has fired all it may."""
+    trigger = schedule.trigger
+    if isinstance(trigger, Limited) and trigger.exhausted(fired):
+        return None
+    return trigger.next_after(now)
+
+
+def due_at(schedule_id: UUID, definition: Definition, slot: datetime) -> datetime:
+    """When a slot is due: as much later as the schedule's share of jitter and window says."""
+    return slot + timers.offset(schedule_id, definition.spread_window)
+
+
+def timer(schedule: Schedule, slot: datetime) -> timers.Armed:
+    """The timer for a slot of it; parked unless the schedule is active."""
+    return timers.Armed(
+        schedule_id=schedule.id,
+        shard=schedule.shard,
+        scheduled_for=slot,
+        due_at=due_at(schedule.id, schedule.definition, slot),
+        version=schedule.version,
+        parked=schedule.status == "paused",
+    )

@@ -1,0 +1,261 @@
+"""Changing schedules: edit, upsert, pause, resume, delete.
+
+Whatever a change takes back is recorded in the same transaction, so that every slot has its
+outcome: firings that wait in the queue, and slots that have passed and were not fired. Nothing is
+ever fired for the past.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Literal
+
+from rota import timers
+from rota.schedules import arming, fields, names, sql, when
+from rota.schedules.creating import anchor, insert, stripped
+from rota.schedules.errors import InvalidSchedule, NoSuchSchedule, Problem
+from rota.schedules.passed import passed
+from rota.schedules.saved import Saved
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from uuid import UUID
+
+    from rota.db import Tx
+    from rota.schedules.definition import Definition
+    from rota.schedules.fields import Parsed
+    from rota.schedules.schedule import Schedule, Status
+    from rota.tenants.tenant import Tenant
+
+Reason = Literal["paused", "edited", "deleted"]
+
+_TICK = timedelta(microseconds=1)
+
+
+@dataclass(frozen=True, slots=True)
+class _Held:
+    """A schedule and its timer, ours until the transaction ends; `now` was read after that."""
+
+    schedule: Schedule
+    timer: timers.Timer | None
+    now: datetime
+
+    @property
+    def fired(self) -> int:
+        return self.timer.fired if self.timer else 0
+
+
+async def upsert_by_key(
+    tx: Tx, tenant: Tenant, key: str, given: Mapping[str, object], *, shards: int
+) -> Saved:
+    """The tenant's schedule of this key, made or changed to be of these fields (TR15).
+
+    The same fields again change nothing, not even the version. Without `enabled` a schedule that
+    somebody paused stays so.
+    """
+    if given.get("key") not in {None, key}:
+        wrong = f'Invalid key: expected "{key[:60]}", as in the address, or none'
+        raise InvalidSchedule((Problem("key", wrong),))
+    whole = {**given, "key": key}
+    while True:
+        schedule_id = await sql.id_of_key(tx, tenant.id, key)
+        if schedule_id is None:
+            now = await sql.now(tx)
+            made = fields.read(whole, now=anchor(now), min_interval=tenant.min_interval)
+            saved = await insert(tx, tenant, [made], shards=shards, now=now)
+            if saved:
+                return saved[0]
+            continue  # Somebody else made it just now, so it is there to be changed.
+        held = await _hold(tx, tenant.id, schedule_id)
+        if held is not None:
+            return await _replace(tx, held, whole, tenant)
+
+
+async def update(tx: Tx, tenant: Tenant, schedule_id: UUID, changes: Mapping[str, object]) -> Saved:
+    """Change some fields; null takes one away. Armed anew from now, never for the past."""
+    held = await _require(tx, tenant.id, schedule_id)
+    if changes.get("key", held.schedule.key) != held.schedule.key:
+        wrong = "Invalid key: it names the schedule for ever; make another one"
+        raise InvalidSchedule((Problem("key", wrong),))
+    whole = fields.merge(held.schedule.definition, changes)
+    if changes.get("enabled") is None:
+        whole.pop("enabled", None)
+    return await _replace(tx, held, whole, tenant)
+
+
+async def pause(tx: Tx, tenant: Tenant, schedule_id: UUID) -> Schedule:
+    """No firing from now on. What waits is recorded as skipped; what runs ends as it will."""
+    held = await _require(tx, tenant.id, schedule_id)
+    return await _pause(tx, held)
+
+
+async def resume(tx: Tx, tenant: Tenant, schedule_id: UUID) -> Schedule:
+    """Fire again, from now on. The slots that passed meanwhile are recorded as skipped."""
+    held = await _require(tx, tenant.id, schedule_id)
+    return await _resume(tx, held)
+
+
+async def delete(tx: Tx, tenant: Tenant, schedule_id: UUID) -> None:
+    """Forget it, but for its history. What waits is recorded as skipped."""
+    held = await _require(tx, tenant.id, schedule_id)
+    await _record_overdue(tx, held, "deleted")
+    await timers.disarm(tx, schedule_id)
+    await _take_back(tx, held.schedule, "deleted")
+    await sql.delete(tx, schedule_id)
+
+
+async def hold(tx: Tx, tenant_id: UUID, schedule_id: UUID) -> tuple[Schedule, datetime]:
+    """The schedule, ours with its timer, and the time; `NoSuchSchedule` when there is none."""
+    held = await _require(tx, tenant_id, schedule_id)
+    return held.schedule, held.now
+
+
+async def _require(tx: Tx, tenant_id: UUID, schedule_id: UUID) -> _Held:
+    held = await _hold(tx, tenant_id, schedule_id)
+    if held is None:
+        raise NoSuchSchedule
+    return held
+
+
+async def _hold(tx: Tx, tenant_id: UUID, schedule_id: UUID) -> _Held | None:
+    if not await sql.is_owned(tx, tenant_id, schedule_id):
+        return None
+    # The timer first, as firing does: one that completes a schedule goes on to the schedule.
+    timer = await timers.lock(tx, schedule_id)
+    schedule = await sql.lock(tx, tenant_id, schedule_id)
+    if schedule is None:
+        return None
+    if timer is None:
+        # There was none to lock, so it may have been made while we waited for the schedule.
+        timer = await timers.lock(tx, schedule_id)
+    return _Held(schedule, timer, await sql.now(tx))
+
+
+async def _replace(tx: Tx, held: _Held, whole: Mapping[str, object], tenant: Tenant) -> Saved:
+    """Make the schedule be of these fields."""
+    old = held.schedule.definition
+    read = fields.read(
+        whole, now=anchor(held.now), min_interval=tenant.min_interval, require_future=False
+    )
+    new = stripped(read.definition)
+    schedule, outcome = held.schedule, "unchanged"
+    if not fields.same(old, new):
+        schedule, outcome = await _edit(tx, held, read, new), "updated"
+        held = _Held(schedule, await timers.lock(tx, schedule.id), held.now)
+    if "enabled" in read.given:
+        switched = await (_resume if read.definition.enabled else _pause)(tx, held)
+        if switched is not schedule:
+            schedule, outcome = switched, "updated"
+    return Saved(schedule=schedule, outcome=outcome, warnings=read.warnings)
+
+
+async def _edit(tx: Tx, held: _Held, read: Parsed, new: Definition) -> Schedule:
+    retimed = _is_retimed(held.schedule.definition, new)
+    if retimed and read.next_slot is None:
+        wrong = when.no_future(read.trigger, held.now)
+        raise InvalidSchedule((Problem(_trigger_field(new), wrong),))
+    schedule = replace(
+        held.schedule,
+        name=new.name,
+        definition=new,
+        version=held.schedule.version + 1,
+        anchor_at=anchor(held.now) if retimed else held.schedule.anchor_at,
+        updated_at=held.now,
+    )
+    slot = arming.next_slot(schedule, fired=held.fired, now=held.now)
+    schedule = replace(schedule, status=_status(schedule.status, slot))
+    await _record_overdue(tx, held, "edited")
+    await sql.update(tx, schedule)
+    await _set_timer(tx, schedule, slot)
+    await _take_back(tx, schedule, "edited", after=held.now)
+    return schedule
+
+
+async def _pause(tx: Tx, held: _Held) -> Schedule:
+    schedule = held.schedule
+    if schedule.status != "active":
+        return schedule
+    await timers.park(tx, schedule.id)
+    await _take_back(tx, schedule, "paused")
+    return await _switch(tx, held, "paused")
+
+
+async def _resume(tx: Tx, held: _Held) -> Schedule:
+    if held.schedule.status != "paused":
+        return held.schedule
+    await _record_overdue(tx, held, "paused")
+    slot = arming.next_slot(held.schedule, fired=held.fired, now=held.now)
+    schedule = await _switch(tx, held, "active" if slot else "completed")
+    await _set_timer(tx, schedule, slot)
+    return schedule
+
+
+async def _switch(tx: Tx, held: _Held, status: Status) -> Schedule:
+    await sql.set_status(tx, held.schedule.id, status, at=held.now)
+    return replace(held.schedule, status=status, updated_at=held.now)
+
+
+async def _set_timer(tx: Tx, schedule: Schedule, slot: datetime | None) -> None:
+    if slot is None:
+        await timers.disarm(tx, schedule.id)
+    else:
+        await timers.arm(tx, [arming.timer(schedule, slot)])
+
+
+async def _record_overdue(tx: Tx, held: _Held, reason: Reason) -> None:
+    """The slots that have passed and that no pass has fired: because it was paused, if it was."""
+    if held.timer is None:
+        return
+    gone = passed(held.schedule.trigger, held.timer.scheduled_for, held.now)
+    if gone is not None:
+        because = "paused" if held.schedule.status == "paused" else reason
+        await sql.record_passed(tx, held.schedule, gone, reason=because)
+
+
+async def _take_back(
+    tx: Tx, schedule: Schedule, reason: Reason, *, after: datetime | None = None
+) -> None:
+    """End what no worker has, and ask for what none has begun.
+
+    Slots after the instant `after` that the schedule, as it is now, has too, are not ended
+    but left to its timer: they fire as edited.
+    """
+    if not await sql.lock_live(tx, schedule.id):
+        return
+    taken = await sql.take(tx, schedule.id)
+    await sql.record(
+        tx, schedule, _ended(schedule, taken, after=after), status="skipped", reason=reason
+    )
+    await sql.recall(tx, schedule.id, reason)
+
+
+def _ended(
+    schedule: Schedule, taken: Sequence[sql.Taken], *, after: datetime | None
+) -> list[sql.Taken]:
+    if after is None or schedule.status != "active":
+        return list(taken)
+    trigger = schedule.trigger
+    return [
+        each
+        for each in taken
+        if each.triggered_by != "schedule"
+        or each.attempt > 0
+        or each.scheduled_for <= after
+        or trigger.next_after(each.scheduled_for - _TICK) != each.scheduled_for
+    ]
+
+
+def _is_retimed(old: Definition, new: Definition) -> bool:
+    timing = (*names.TRIGGERS, *names.FRAME)
+    return any(getattr(old, name) != getattr(new, name) for name in timing)
+
+
+def _trigger_field(definition: Definition) -> str:
+    return next(name for name in names.TRIGGERS if getattr(definition, name) is not None)
+
+
+def _status(before: Status, slot: datetime | None) -> Status:
+    if slot is None:
+        return "completed"
+    return "paused" if before == "paused" else "active"

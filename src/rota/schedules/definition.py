@@ -1,0 +1,198 @@
+"""What a schedule is made of: when, where to, with what, and by which rules.
+
+A `Definition` is the API's flat object after validation (`rota.schedules.fields`), and the JSON
+that is stored. Every value in it is in range and fits the others: whoever has one need not check.
+
+What is left out of the stored JSON is what equals its default here, which makes the defaults part
+of the format: one may only change together with a migration of the rows that rely on it. Names that
+are not known are passed over when it is read, so an older program can read what a newer one wrote.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Literal
+
+import msgspec
+
+from rota.errors import ContractBroken
+from rota.targets import HttpTarget, Target, TaskTarget
+from rota.triggers.at import At
+from rota.triggers.cron import Cron
+from rota.triggers.interval import Interval
+from rota.triggers.limits import Limited
+from rota.triggers.parse import parse
+from rota.triggers.recurrence import Recurrence
+
+if TYPE_CHECKING:
+    from rota.triggers.trigger import Trigger
+
+MisfirePolicy = Literal["fire_late", "fire_most_recent", "skip"]
+OverlapPolicy = Literal["skip", "queue", "cancel_previous", "allow"]
+Delivery = Literal["at_least_once", "at_most_once"]
+BackoffShape = Literal["exponential", "linear", "fixed"]
+Capture = Literal["all", "failures", "none"]
+
+HTTP_LANE = "http"
+"""The lane of everything that calls a URL; tasks are in the lane of their queue's name."""
+
+HTTP_TIMEOUT_SECONDS = 30
+TASK_TIMEOUT_SECONDS = 3600
+
+
+class Definition(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A schedule as its owner described it. The fields have the API's names."""
+
+    name: str
+    key: str
+    """Unique for each tenant; derived from name and trigger when its owner gave none."""
+    description: str = ""
+    tags: tuple[str, ...] = ()
+
+    # When: exactly one of these five.
+    cron_expr: str | None = None
+    interval: str | int | float | None = None
+    """As written: "5m", "PT5M", or seconds."""
+    run_at: datetime | None = None
+    rrule: str | None = None
+    text: str | None = None
+    # The frame it is seen through.
+    timezone: str = "UTC"
+    start_at: datetime | None = None
+    end_at: datetime | None = None
+    max_firings: int | None = None
+
+    # Where to: exactly one of target_url and job_type.
+    target_url: str | None = None
+    method: str = "POST"
+    headers: dict[str, str] = {}
+    body: str | None = None
+    job_type: str | None = None
+    queue: str = "default"
+
+    payload: Any = None
+    idempotency_key: str | None = None
+
+    misfire_policy: MisfirePolicy = "fire_late"
+    misfire_cap: int = 10
+    misfire_grace: timedelta = timedelta(seconds=60)
+    misfire_window: timedelta = timedelta(hours=24)
+    overlap_policy: OverlapPolicy = "skip"
+    delivery: Delivery = "at_least_once"
+
+    timeout_seconds: int | float = 0
+    """How long an attempt may take. 0 when it is made: the usual of its kind of target."""
+    max_attempts: int = 3
+    backoff: BackoffShape = "exponential"
+    backoff_delay: timedelta = timedelta(seconds=5)
+    backoff_max: timedelta = timedelta(hours=1)
+    priority: int = 5
+    jitter_seconds: int | float = 0
+    fire_window_seconds: int | float = 0
+    capture: Capture = "all"
+
+    enabled: bool = True
+    """How it was asked to begin; whether it is active now is its schedule's status."""
+
+    def __post_init__(self) -> None:
+        if self.timeout_seconds == 0:
+            usual = HTTP_TIMEOUT_SECONDS if self.target_url is not None else TASK_TIMEOUT_SECONDS
+            msgspec.structs.force_setattr(self, "timeout_seconds", usual)
+
+    def trigger(self, anchor_at: datetime) -> Trigger:
+        """The instants it names.
+
+        `anchor_at` is the schedule's: what an interval without `start_at` counts from, and what
+        "tomorrow" in a text is the morrow of, so that it means the same whenever it is read again.
+        """
+        trigger = _anchored(self._bare_trigger(anchor_at), self.start_at or anchor_at)
+        return _limited(trigger, self.start_at, self.end_at, self.max_firings)
+
+    def _bare_trigger(self, anchor_at: datetime) -> Trigger:
+        if self.cron_expr is not None:
+            return Cron.parse(self.cron_expr, self.timezone)
+        if self.interval is not None:
+            return _interval(self.interval, self.timezone)
+        if self.run_at is not None:
+            return At(self.run_at, self.timezone)
+        if self.rrule is not None:
+            return Recurrence.parse(self.rrule, self.timezone)
+        if self.text is not None:
+            return parse(self.text, self.timezone, now=anchor_at)
+        raise ContractBroken(f"the definition of {self.key!r} has no trigger")
+
+    @property
+    def target(self) -> Target:
+        """What a firing calls."""
+        if self.target_url is not None:
+            return HttpTarget(
+                url=self.target_url, method=self.method, headers=self.headers, body=self.body
+            )
+        if self.job_type is not None:
+            return TaskTarget(job_type=self.job_type, queue=self.queue)
+        raise ContractBroken(f"the definition of {self.key!r} has no target")
+
+    @property
+    def lane(self) -> str:
+        """Which workers' queue its firings wait in."""
+        return HTTP_LANE if self.target_url is not None else self.queue
+
+    @property
+    def host(self) -> str | None:
+        """The host it calls, in lower case; None for a task."""
+        target = self.target
+        return target.host if isinstance(target, HttpTarget) else None
+
+    @property
+    def timeout(self) -> timedelta:
+        return timedelta(seconds=self.timeout_seconds)
+
+    @property
+    def spread_window(self) -> timedelta:
+        """How late after its slot it may be due, so that herds are thinned out."""
+        return timedelta(seconds=self.jitter_seconds + self.fire_window_seconds)
+
+
+def encode(definition: Definition) -> str:
+    """As stored in schedules.definition."""
+    return _encoder.encode(definition).decode()
+
+
+def decode(stored: str) -> Definition:
+    """What `encode` made of it, by this version or an older one."""
+    return _decoder.decode(stored)
+
+
+_encoder = msgspec.json.Encoder()
+_decoder = msgspec.json.Decoder(Definition)
+
+
+@lru_cache(maxsize=4096)
+def _interval(written: str | float, timezone: str) -> Interval:
+    return Interval.parse(written, timezone)
+
+
+def _anchored(trigger: Trigger, at: datetime) -> Trigger:
+    """An interval counted from `at`, unless it says itself what it counts from."""
+    if isinstance(trigger, Interval) and trigger.anchor is None:
+        return trigger.anchored(at)
+    if isinstance(trigger, Limited):
+        # "every 5 minutes until 2030-01-01": the limits came with the text.
+        inner = _anchored(trigger.trigger, trigger.start_at or at)
+        return Limited(inner, trigger.start_at, trigger.end_at, trigger.max_firings)
+    return trigger
+
+
+def _limited(
+    trigger: Trigger, start_at: datetime | None, end_at: datetime | None, max_firings: int | None
+) -> Trigger:
+    """One `Limited` with the limits given and those that the text has itself; none, no wrapper."""
+    if isinstance(trigger, Limited):
+        start_at = max(filter(None, (start_at, trigger.start_at)), default=None)
+        end_at = min(filter(None, (end_at, trigger.end_at)), default=None)
+        max_firings = min(filter(None, (max_firings, trigger.max_firings)), default=None)
+        trigger = trigger.trigger
+    if start_at is None and end_at is None and max_firings is None:
+        return trigger
+    return Limited(trigger, start_at, end_at, max_firings)

@@ -1,0 +1,57 @@
+"""What can be wrong with what an owner asks of a schedule.
+
+CallerError
+├── InvalidInput
+│   └── InvalidSchedule     every problem of a definition at once, field by field
+├── NoSuchSchedule          none of the tenant's has this id or key
+├── DuplicateKey            another schedule of the tenant has the key
+└── QuotaReached            the tenant has as many schedules as it may have
+"""
+
+from __future__ import annotations
+
+from rota.errors import CallerError, InvalidInput
+from rota.targets import Problem
+
+__all__ = ["DuplicateKey", "InvalidSchedule", "NoSuchSchedule", "Problem", "QuotaReached"]
+
+
+class InvalidSchedule(InvalidInput):
+    """All that is wrong with a definition; `field` is the first problem's."""
+
+    def __init__(self, problems: tuple[Problem, ...]) -> None:
+        super().__init__(_sentence(problems), field=problems[0].field)
+        self.problems = problems
+
+
+class NoSuchSchedule(CallerError):
+    """The tenant has no such schedule."""
+
+    def __init__(self) -> None:
+        super().__init__("there is no schedule of yours with this id or key")
+
+
+class DuplicateKey(CallerError):
+    """A schedule with this key is there already."""
+
+    def __init__(self, keys: tuple[str, ...]) -> None:
+        shown = ", ".join(keys[:5]) + (", …" if len(keys) > 5 else "")
+        super().__init__(
+            f"expected a key that is not in use, got {shown}; "
+            "to change the schedule that has it, update it or put it by its key"
+        )
+        self.keys = keys
+
+
+class QuotaReached(CallerError):
+    """The tenant may not have more schedules."""
+
+    def __init__(self, most: int) -> None:
+        super().__init__(f"expected at most {most} schedules, as the tenant may have; got more")
+        self.most = most
+
+
+def _sentence(problems: tuple[Problem, ...]) -> str:
+    if len(problems) == 1:
+        return problems[0].message
+    return f"{len(problems)} fields are wrong: " + "; ".join(each.message for each in problems[:10])

@@ -1,0 +1,97 @@
+"""The names of an API's fields, and what to say to a name that is none of them. Pure."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from typing import TYPE_CHECKING
+
+from rota.targets.errors import Problem, show
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+TRIGGERS = ("cron_expr", "interval", "run_at", "rrule", "text")
+FRAME = ("timezone", "start_at", "end_at", "max_firings")
+TARGETS = ("target_url", "job_type")
+#: What belongs to one kind of target and means nothing to another.
+HTTP_ONLY = ("method", "headers", "body")
+TASK_ONLY = ("queue",)
+
+FIELDS = frozenset(
+    (
+        *("name", "key", "description", "tags"),
+        *TRIGGERS,
+        *FRAME,
+        *TARGETS,
+        *HTTP_ONLY,
+        *TASK_ONLY,
+        *("payload", "idempotency_key"),
+        *("misfire_policy", "misfire_cap", "misfire_grace", "misfire_window"),
+        *("overlap_policy", "delivery"),
+        *("timeout_seconds", "max_attempts", "backoff", "backoff_delay", "backoff_max"),
+        *("priority", "jitter_seconds", "fire_window_seconds", "capture"),
+        "enabled",
+    )
+)
+
+TRIGGERS_NOT_YET = ("after", "monitor")
+TARGETS_NOT_YET = ("stream", "celery_task", "steps")
+NOT_YET = frozenset((*TRIGGERS_NOT_YET, *TARGETS_NOT_YET))
+READ_ONLY = frozenset(
+    (
+        *("id", "status", "version", "created_at", "updated_at"),
+        *("next_fire_at", "last_fire_at", "last_status", "warnings"),
+    )
+)
+
+# What other schedulers call the same thing.
+_ELSEWHERE = {
+    "cron": "cron_expr",
+    "cron_expression": "cron_expr",
+    "schedule": "cron_expr",
+    "every": "interval",
+    "at": "run_at",
+    "when": "text",
+    "tz": "timezone",
+    "time_zone": "timezone",
+    "url": "target_url",
+    "target": "target_url",
+    "webhook_url": "target_url",
+    "task": "job_type",
+    "job_payload": "payload",
+    "data": "payload",
+    "max_retries": "max_attempts",
+    "retries": "max_attempts",
+    "timeout": "timeout_seconds",
+    "jitter": "jitter_seconds",
+    "fire_window": "fire_window_seconds",
+    "overlap": "overlap_policy",
+    "misfire": "misfire_policy",
+    "paused": "enabled",
+}
+_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+
+
+def unknown(names: Iterable[str]) -> Iterator[Problem]:
+    """A problem for every name that cannot be given."""
+    for name in sorted(set(names) - FIELDS):
+        shown = name[:60]
+        if name in NOT_YET:
+            yield Problem(shown, f"Invalid {shown}: it is not supported yet")
+        elif name in READ_ONLY:
+            yield Problem(shown, f"Invalid {shown}: it is set by Rota; leave it out")
+        else:
+            yield Problem(shown, f"Unknown field {show(name)}{_meant(name)}")
+
+
+def _meant(name: str) -> str:
+    if len(name) > 60:
+        return ""
+    plain = _HUMP.sub("_", name).lower().replace("-", "_")
+    if plain in FIELDS:
+        return f": did you mean {plain}?"
+    if plain in _ELSEWHERE:
+        return f": did you mean {_ELSEWHERE[plain]}?"
+    near = difflib.get_close_matches(plain, sorted(FIELDS), n=1, cutoff=0.7)
+    return f": did you mean {near[0]}?" if near else ""

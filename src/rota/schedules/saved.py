@@ -1,0 +1,18 @@
+"""What came of writing a schedule."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from rota.schedules.schedule import Schedule
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Saved:
+    """A schedule as it is now, and what there is to say about it."""
+
+    schedule: Schedule
+    outcome: Literal["created", "updated", "unchanged"]
+    warnings: tuple[str, ...] = ()

@@ -1,0 +1,121 @@
+"""The part of an API's object that says when: zone, trigger and limits. Pure."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+from rota import durations
+from rota.errors import InvalidInput
+from rota.schedules import names
+from rota.schedules.cadence import tighter_than
+from rota.schedules.definition import Definition
+from rota.schedules.errors import Problem
+from rota.triggers.limits import Limited
+from rota.triggers.parse import parse
+from rota.triggers.zones import Zone, zone
+
+if TYPE_CHECKING:
+    from rota.schedules.values import Values
+    from rota.triggers.trigger import Trigger
+
+MAX_TRIGGER = 4_000
+
+
+def read_zone(values: Values) -> Zone:
+    """The zone that was given; UTC when none was, or none that there is."""
+    name = values.text("timezone", most=64, default="UTC")
+    try:
+        return zone(name)
+    except InvalidInput as error:
+        values.problems.append(Problem("timezone", error.message))
+        return zone("UTC")
+
+
+def read_trigger(values: Values, draft: dict[str, Any], now: datetime) -> Trigger | None:
+    """The trigger; None when there is none, or a problem with it."""
+    if not values.exactly_one(names.TRIGGERS, names.TRIGGERS_NOT_YET, "when it fires"):
+        return None
+    kind = next(name for name in names.TRIGGERS if values.given(name))
+    if not _keep_trigger(values, kind, draft):
+        return None
+    bad_zone = any(problem.field == "timezone" for problem in values.problems)
+    try:
+        if kind == "text" and not values.given("timezone"):
+            # Only a text can name its own zone, and then there must be no other beside it.
+            draft["timezone"] = parse(draft["text"], now=now).timezone
+        return Definition(name="", key="", **_of_trigger(draft)).trigger(now)
+    except InvalidInput as error:
+        # A cron field is called "minutes" where it is read; its owner calls it cron_expr.
+        field = error.field if error.field in names.FRAME else kind
+        if not (bad_zone and field == "timezone"):
+            values.problems.append(Problem(field, error.message))
+        return None
+
+
+def _keep_trigger(values: Values, kind: str, draft: dict[str, Any]) -> bool:
+    """Put the trigger into the draft as it was written; False when it is not of the right type."""
+    if kind == "run_at":
+        draft[kind] = values.instant(kind, zone(draft["timezone"]))
+    elif kind == "interval" and not isinstance(values.raw(kind), str):
+        number = values.raw(kind)
+        if isinstance(number, timedelta):
+            number = number.total_seconds()
+        if isinstance(number, bool) or not isinstance(number, int | float):
+            values.refuse(kind, 'a length of time such as "5m", "PT5M" or 300 seconds')
+            return False
+        draft[kind] = number
+    else:
+        draft[kind] = values.text(kind, most=MAX_TRIGGER, default=None, lines=kind == "rrule")
+    return draft[kind] is not None
+
+
+def _of_trigger(draft: dict[str, Any]) -> dict[str, Any]:
+    return {name: draft[name] for name in (*names.TRIGGERS, *names.FRAME) if name in draft}
+
+
+def read_next_slot(
+    values: Values, trigger: Trigger, now: datetime, *, require_future: bool
+) -> datetime | None:
+    slot = trigger.next_after(now)
+    if slot is None and require_future:
+        kind = next(name for name in names.TRIGGERS if values.given(name))
+        values.problems.append(Problem(kind, no_future(trigger, now)))
+    return slot
+
+
+def no_future(trigger: Trigger, now: datetime) -> str:
+    """What to say of a trigger that has no slot left (TR8)."""
+    ends = ""
+    if isinstance(trigger, Limited) and trigger.end_at is not None:
+        ends = f" until {show_instant(trigger.end_at)}"
+    return (
+        f"No upcoming schedule found: {trigger.signature[:200]} has no slot "
+        f"after {show_instant(now)}{ends}"
+    )
+
+
+def check_cadence(values: Values, trigger: Trigger, least: timedelta, now: datetime) -> None:
+    gap = tighter_than(trigger, least, after=now)
+    if gap is not None:
+        kind = next(name for name in names.TRIGGERS if values.given(name))
+        values.problem(
+            kind,
+            f"expected at least {durations.words(least)} between firings, as the tenant may have, "
+            f"got {durations.words(gap)}",
+        )
+
+
+def is_the_texts_own_zone(definition: Definition) -> bool:
+    """Whether the zone was named by the text, and so goes when the text does."""
+    if definition.text is None:
+        return False
+    try:
+        own = parse(definition.text, now=datetime(2000, 1, 1, tzinfo=UTC)).timezone
+    except InvalidInput:
+        return False
+    return own == definition.timezone
+
+
+def show_instant(instant: datetime) -> str:
+    return instant.astimezone(UTC).isoformat().replace("+00:00", "Z")

@@ -1,0 +1,29 @@
+"""What is wrong with a target."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from rota.errors import InvalidInput
+
+
+class Problem(NamedTuple):
+    """One field, and a sentence that says what was expected and what was got."""
+
+    field: str
+    message: str
+
+
+class InvalidTarget(InvalidInput):
+    """Everything that is wrong with a target; `message` and `field` are the first problem's."""
+
+    def __init__(self, problems: tuple[Problem, ...]) -> None:
+        super().__init__(problems[0].message, field=problems[0].field)
+        self.problems = problems
+
+
+def show(value: object, *, most: int = 60) -> str:
+    """A stranger's value in a sentence: quoted, and cut before it fills a log."""
+    text = repr(value) if not isinstance(value, str) else f'"{value}"'
+    printable = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
+    return printable if len(printable) <= most else f"{printable[:most]}… ({len(text)} characters)"

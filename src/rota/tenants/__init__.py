@@ -1,0 +1,1 @@
+"""Tenants: for whom things are scheduled, and the keys with which one speaks for them."""

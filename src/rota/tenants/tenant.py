@@ -1,0 +1,50 @@
+"""A tenant, and who speaks for it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from datetime import datetime
+    from uuid import UUID
+
+Scope = Literal["read", "write", "admin"]
+SCOPES: tuple[Scope, ...] = ("read", "write", "admin")
+"""What a key may do; each includes the ones before it."""
+
+DEFAULT_NAME = "default"
+MIN_INTERVAL = timedelta(seconds=60)
+"""How often a schedule may fire, unless the operator says otherwise (TR16)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tenant:
+    """Whom schedules belong to, and how much of the installation is theirs."""
+
+    id: UUID
+    name: str
+    weight: int = 1
+    """Its share of the workers, against the weights of others that have work."""
+    max_concurrency: int | None = None
+    create_rate: float | None = None
+    """Schedules it may create in a second, on average."""
+    max_schedules: int | None = None
+    min_interval: timedelta = MIN_INTERVAL
+    """No schedule of it may have slots closer than this."""
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Principal:
+    """Who is asking: on behalf of which tenant, and with which rights."""
+
+    tenant: Tenant
+    scopes: frozenset[Scope]
+    key_id: UUID
+
+    def may(self, scope: Scope) -> bool:
+        """Whether the right is among its own; admin may write, and who may write may read."""
+        wanted = SCOPES.index(scope)
+        return any(SCOPES.index(own) >= wanted for own in self.scopes)
