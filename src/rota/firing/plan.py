@@ -1,0 +1,159 @@
+"""What should happen to one due timer. Pure: values in, a value out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from rota.firing import misfire, overlap
+from rota.firing.overlap import Entry
+
+if TYPE_CHECKING:
+    from datetime import datetime, timedelta
+    from uuid import UUID
+
+    from rota.triggers.trigger import Trigger
+
+
+class Due(NamedTuple):
+    """A timer as it was read: all that must still be so when it is advanced.
+
+    Read by the thousand, in the order of the statement's columns.
+    """
+
+    schedule_id: UUID
+    shard: int
+    scheduled_for: datetime
+    due_at: datetime
+    version: int
+    fired: int
+    touched: int
+    live: bool
+    """A firing of the schedule is in the queue."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Contract:
+    """What firing needs to know of a schedule, at one version."""
+
+    schedule_id: UUID
+    tenant_id: UUID
+    version: int
+    trigger: Trigger
+    spread: timedelta
+    """A slot is due so long after itself: the schedule's own, stable offset."""
+    misfire: misfire.Rules
+    overlap: overlap.Policy
+    max_firings: int | None
+    lane: str
+    host: str | None
+    priority: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Record:
+    """A run of slots that end here and now, as one row."""
+
+    first: datetime
+    last: datetime
+    count: int
+    status: Literal["skipped", "missed"]
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """What happens to a timer, if it still is as it was read."""
+
+    due: Due
+    contract: Contract
+    fire: tuple[datetime, ...]
+    """The slots that enter the queue, in their order."""
+    catch_up: bool
+    entry: Entry
+    """How the first of them enters."""
+    chained: bool
+    """Each of them waits for the one before."""
+    records: tuple[Record, ...]
+    following: datetime | None
+    """The timer's next slot; None when the schedule is completed."""
+
+    @property
+    def following_due_at(self) -> datetime | None:
+        return None if self.following is None else self.following + self.contract.spread
+
+
+def plan(due: Due, contract: Contract, *, now: datetime) -> Plan | None:
+    """What becomes of the timer at `now` (the database's); None to look again at its due instant.
+
+    The timer may be read ahead of time. If an earlier firing is live then, whether the two overlap
+    is only known at the due instant.
+    """
+    ahead = due.due_at > now
+    if overlap.needs_second_look(contract.overlap, live=due.live, ahead=ahead):
+        return None
+    remaining = None if contract.max_firings is None else contract.max_firings - due.fired
+    if remaining is not None and remaining < 1:
+        return _end(due, contract)
+    verdict = misfire.decide(
+        contract.trigger,
+        first=due.scheduled_for,
+        now=now,
+        # The timer's own, in case the schedule's was another when it was armed.
+        spread=due.due_at - due.scheduled_for,
+        rules=contract.misfire,
+        remaining=remaining,
+    )
+    fire, records = verdict.fire, _missed(verdict.missed)
+    entry = overlap.entry(contract.overlap, live=due.live, catch_up=verdict.catch_up)
+    if not fire:
+        # Nothing enters, so nothing may be cancelled for its sake.
+        entry = Entry.FREE
+    if entry is Entry.SKIPPED:
+        records += (_skipped(fire),)
+        fire = ()
+    done = remaining is not None and len(fire) >= remaining
+    return Plan(
+        due=due,
+        contract=contract,
+        fire=fire,
+        catch_up=verdict.catch_up,
+        entry=entry,
+        # Slots that came due together did not overlap by themselves: their runs must not either.
+        chained=len(fire) > 1 and (verdict.catch_up or contract.overlap != "allow"),
+        records=records,
+        following=None if done else verdict.following,
+    )
+
+
+def _end(due: Due, contract: Contract) -> Plan:
+    """Nothing more may be fired: the limit was lowered, or the last firing was long ago."""
+    return Plan(
+        due=due,
+        contract=contract,
+        fire=(),
+        catch_up=False,
+        entry=Entry.FREE,
+        chained=False,
+        records=(),
+        following=None,
+    )
+
+
+def _missed(missed: misfire.Missed | None) -> tuple[Record, ...]:
+    if missed is None:
+        return ()
+    record = Record(
+        first=missed.first,
+        last=missed.last,
+        count=missed.count,
+        status="missed",
+        reason=missed.reason,
+    )
+    return (record,)
+
+
+def _skipped(slots: tuple[datetime, ...]) -> Record:
+    return Record(
+        first=slots[0], last=slots[-1], count=len(slots), status="skipped", reason="overlap"
+    )

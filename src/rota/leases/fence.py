@@ -1,0 +1,37 @@
+"""The proof that a transaction may write: its lease's fence is still the newest."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rota.db import FencedTx, Tx
+from rota.errors import TemporaryError
+from rota.leases import sql
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from rota.leases.lease import Lease
+
+
+class FenceLost(TemporaryError):
+    """Another node holds one of the shards by now: nothing may be written for them."""
+
+    def __init__(self, shards: tuple[int, ...]) -> None:
+        super().__init__(f"expected to hold shards {list(shards)}, got newer holders")
+        self.shards = shards
+
+
+async def hold(tx: Tx, leases: Iterable[Lease]) -> FencedTx:
+    """Lock the leases' fences until the transaction ends; FenceLost when one is not current.
+
+    Locked with FOR KEY SHARE: any number of transactions may hold a fence at once and renewals do
+    not wait for them, but nobody can be granted the shard before they end. The fence must be
+    *equal*: after a failover that lost a grant, a holder's number can be higher than the table's,
+    and it is stale all the same.
+    """
+    fences = {lease.shard: lease.fence for lease in leases}
+    found = await sql.hold(tx, fences)
+    if len(found) < len(fences):
+        raise FenceLost(sql.missing(fences, found))
+    return FencedTx.prove(tx, fences)

@@ -1,0 +1,153 @@
+"""Overlap, decided inside the firing transaction (OV1-OV4, I12)."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+import pytest
+from tests.db.firing_kit import HOUR, LEAD, Fleet, fleet
+from tests.db.leases_kit import write
+
+from rota import ids
+from rota.db import Listener
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator
+
+    from rota.db import Database
+    from rota.schedules.definition import OverlapPolicy
+
+SECOND = timedelta(seconds=1)
+
+
+@pytest.fixture
+async def engine(db: Database) -> AsyncGenerator[Fleet]:
+    async with fleet(db) as made:
+        yield made
+
+
+@pytest.mark.parametrize("state", ["waiting", "running", "retrying", "blocked"])
+async def test_skip_records_the_slot_and_moves_on(engine: Fleet, state: str) -> None:
+    """OV1, OV4: whatever lives in the queue counts, manual runs included."""
+    slot = await engine.now()
+    schedule = await engine.add(slot=slot)
+    await engine.live(schedule, state)
+    done = await engine.scheduler.run_once()
+    assert (done.tally.fired, done.tally.skipped) == (0, 1)
+    [row] = await engine.firings(schedule)
+    assert row["id"] == ids.firing_id(schedule, slot)
+    assert (row["status"], row["reason"], row["slot_count"]) == ("skipped", "overlap", 1)
+    assert (row["last_slot_at"], row["triggered_by"]) == (None, "schedule")
+    assert len(await engine.queue(schedule)) == 1
+    timer = await engine.timer(schedule)
+    assert timer is not None
+    assert (timer["scheduled_for"], timer["fired"]) == (slot + HOUR, 0)
+
+
+async def test_queue_blocks_the_new_one_behind_the_old(engine: Fleet) -> None:
+    """OV2."""
+    slot = await engine.now()
+    schedule = await engine.add(slot=slot, overlap_policy="queue")
+    live = await engine.live(schedule)
+    await engine.scheduler.run_once()
+    states = {row["id"]: row["state"] for row in await engine.queue(schedule)}
+    assert states == {live: "running", ids.firing_id(schedule, slot): "blocked"}
+
+
+async def test_allow_lets_both_run(engine: Fleet) -> None:
+    slot = await engine.now() + LEAD / 2
+    schedule = await engine.add(slot=slot, overlap_policy="allow")
+    await engine.live(schedule)
+    await engine.scheduler.run_once()
+    assert sorted(row["state"] for row in await engine.queue(schedule)) == ["running", "waiting"]
+
+
+@pytest.mark.parametrize("policy", ["skip", "queue", "cancel_previous"])
+async def test_ahead_of_time_a_busy_schedule_is_left_for_its_due_instant(
+    engine: Fleet, policy: OverlapPolicy
+) -> None:
+    """Only then is the decision true: the one before may have ended by that time."""
+    slot = await engine.now() + LEAD / 2
+    schedule = await engine.add(slot=slot, overlap_policy=policy)
+    await engine.live(schedule)
+    done = await engine.scheduler.run_once()
+    assert (done.tally.fired, done.tally.skipped, done.more) == (0, 0, False)
+    assert done.wake_at == slot
+    assert await engine.slot(schedule) == slot
+    await write(engine.db, "DELETE FROM queue")
+    await engine.scheduler.run_once()
+    assert [row["state"] for row in await engine.queue(schedule)] == ["waiting"]
+
+
+@pytest.mark.parametrize("state", ["waiting", "retrying", "blocked"])
+async def test_cancel_previous_ends_what_nobody_has_claimed(engine: Fleet, state: str) -> None:
+    """OV3: the latest wins, and the loser is recorded."""
+    slot = await engine.now()
+    schedule = await engine.add(slot=slot, overlap_policy="cancel_previous")
+    live = await engine.live(schedule, state)
+    done = await engine.scheduler.run_once()
+    assert (done.tally.fired, done.tally.cancelled) == (1, 1)
+    [row] = await engine.queue(schedule)
+    assert (row["id"], row["state"]) == (ids.firing_id(schedule, slot), "waiting")
+    [ended] = await engine.firings(schedule)
+    assert (ended["id"], ended["status"], ended["reason"]) == (live, "cancelled", "overlap")
+    assert ended["triggered_by"] == "manual"
+
+
+async def test_cancel_previous_asks_a_worker_to_stop_and_waits_for_it(
+    dsn: str, engine: Fleet
+) -> None:
+    async with Listener(dsn, ["rota_cancel"]) as listener:
+        news = listener.subscribe("rota_cancel")
+        await news.wait(timedelta(seconds=10))
+        slot = await engine.now()
+        schedule = await engine.add(slot=slot, overlap_policy="cancel_previous")
+        live = await engine.live(schedule, "running")
+        await engine.scheduler.run_once()
+        wake = await news.wait(timedelta(seconds=10))
+    assert {notice.payload for notice in wake.notices} == {str(live)}
+    rows = {row["id"]: row for row in await engine.queue(schedule)}
+    assert (rows[live]["state"], rows[live]["cancel_reason"]) == ("running", "overlap")
+    assert rows[ids.firing_id(schedule, slot)]["state"] == "blocked"
+    assert await engine.firings(schedule) == []
+
+
+async def test_cancel_previous_waits_for_a_claim_under_way_and_treats_it_as_claimed(
+    db: Database, engine: Fleet
+) -> None:
+    """Neither deleted under the worker's hands nor left running beside the new one."""
+    slot = await engine.now()
+    schedule = await engine.add(slot=slot, overlap_policy="cancel_previous")
+    live = await engine.live(schedule, "waiting")
+    claimed, commit = asyncio.Event(), asyncio.Event()
+
+    async def claim() -> None:
+        async with db.transaction() as tx:
+            await tx.execute("UPDATE queue SET state = 'running', attempt = 1 WHERE id = $1", live)
+            claimed.set()
+            await commit.wait()
+
+    claiming = asyncio.create_task(claim())
+    await claimed.wait()
+    passing = asyncio.create_task(engine.scheduler.run_once())
+    done, _ = await asyncio.wait([passing], timeout=0.3)
+    assert not done
+    commit.set()
+    await claiming
+    assert (await passing).tally.cancelled == 1
+    rows = {row["id"]: row for row in await engine.queue(schedule)}
+    assert rows[live]["cancel_reason"] == "overlap"
+    assert rows[ids.firing_id(schedule, slot)]["state"] == "blocked"
+
+
+async def test_slots_that_a_busy_schedule_lets_pass_are_one_record(engine: Fleet) -> None:
+    slot = (await engine.now()).replace(microsecond=0) - 5 * SECOND
+    schedule = await engine.add(slot=slot, interval=1)
+    await engine.live(schedule)
+    done = await engine.scheduler.run_once()
+    assert done.tally.skipped >= 5
+    [row] = await engine.firings(schedule)
+    assert (row["scheduled_for"], row["status"]) == (slot, "skipped")
+    assert row["last_slot_at"] == slot + (row["slot_count"] - 1) * SECOND
