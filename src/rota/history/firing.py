@@ -1,0 +1,72 @@
+"""A firing and its attempts, as people see them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Firing:
+    """One slot's firing, live or ended; or a run of slots that were not fired."""
+
+    id: UUID
+    schedule_id: UUID
+    tenant_id: UUID
+    version: int
+    scheduled_for: datetime
+    last_slot_at: datetime | None
+    """The last of a run of slots; None for a single one."""
+    slot_count: int
+    status: str
+    """waiting, running, retrying, blocked; succeeded, dead, skipped, missed, cancelled."""
+    reason: str | None
+    attempt: int
+    """How many attempts were made, or are being made."""
+    triggered_by: str
+    catch_up: bool
+    available_at: datetime | None
+    """When a live one may begin next; None for one that has ended."""
+    started_at: datetime | None
+    """Of its first attempt, once one has ended."""
+    finished_at: datetime | None
+    result_code: int | None
+    result_excerpt: str | None
+
+    @property
+    def is_live(self) -> bool:
+        return self.finished_at is None
+
+    @property
+    def duration_ms(self) -> int | None:
+        """From the first attempt's start to the end."""
+        if self.started_at is None or self.finished_at is None:
+            return None
+        return (self.finished_at - self.started_at) // timedelta(milliseconds=1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attempt:
+    """One try (RT4), as much of it as the schedule's `capture` kept (HX3)."""
+
+    firing_id: UUID
+    attempt: int
+    worker: UUID
+    started_at: datetime
+    finished_at: datetime
+    outcome: str
+    """succeeded, failed, timed_out, cancelled, interrupted, lost."""
+    error: str | None
+    request: dict[str, Any] | None
+    """method, url, headers, body."""
+    response_status: int | None
+    response_headers: list[tuple[str, str]] | None
+    response_body: bytes | None
+
+    @property
+    def duration_ms(self) -> int:
+        return (self.finished_at - self.started_at) // timedelta(milliseconds=1)

@@ -1,0 +1,61 @@
+"""Taking claims from workers that are gone (QW11, QW13)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from rota.queue import sql
+from rota.queue.states import RECALLS
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+    from uuid import UUID
+
+    from rota.db import Tx
+
+LAST_ATTEMPT: Final = 35
+"""A firing lost with its worker at this attempt ends: it may well be what kills the workers."""
+
+BATCH: Final = 1_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rescued:
+    """A claim that was taken from its worker."""
+
+    id: UUID
+    """The firing's."""
+    worker: UUID
+    attempt: int
+    state: str
+    """waiting: somebody else may claim it now. dead, cancelled, skipped: it has ended."""
+
+
+async def gone_workers(tx: Tx) -> frozenset[UUID]:
+    """Workers that hold claims and whose session with the database has ended.
+
+    Ask twice, a moment apart, before believing it: when the server restarts, every session ends
+    and those who live make new ones.
+    """
+    return frozenset(row["id"] for row in await tx.fetch(sql.GONE_WORKERS))
+
+
+async def rescue(tx: Tx, *, gone: Collection[UUID] = ()) -> list[Rescued]:
+    """Claims that have run out, and all claims of the workers that are `gone`.
+
+    They wait again, with the attempt counted. What may have begun and is to be delivered at most
+    once is dead instead; what somebody wanted ended is ended. Many processes may do this at the
+    same time: each claim is rescued by one of them.
+    """
+    rows = await tx.fetch(sql.RESCUE, BATCH, LAST_ATTEMPT, sorted(RECALLS), list(gone))
+    return [Rescued(**dict(row.items())) for row in rows]
+
+
+async def free_stranded(tx: Tx) -> int:
+    """Let go what is blocked behind nothing, and say how many.
+
+    Who ends a firing frees the next, but cannot see what is written at that very moment.
+    """
+    count: int = await tx.fetch_value(sql.FREE_STRANDED)
+    return count

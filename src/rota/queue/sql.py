@@ -1,0 +1,318 @@
+"""Every statement of the queue. Each works on a whole batch at once."""
+
+# ruff: noqa: S608 - joined from literals alone, as LiteralString proves
+
+from __future__ import annotations
+
+from typing import LiteralString
+
+# The bound is a subquery so that it is worked out once and can be an index condition; a bare
+# clock_timestamp() would be compared row by row. Probing each (priority, lane) by itself keeps the
+# index's order whatever the version of PostgreSQL, and never walks over retries that are far ahead.
+CLAIM: LiteralString = """
+    WITH ready AS MATERIALIZED (
+        SELECT r.id
+          FROM (SELECT p.priority, l.lane
+                  FROM generate_series(9, 0, -1) AS p(priority)
+                 CROSS JOIN unnest($1::text[]) AS l(lane)
+                 ORDER BY p.priority DESC) AS g
+         CROSS JOIN LATERAL (
+               SELECT q.id
+                 FROM queue q
+                WHERE q.lane = g.lane AND q.priority = g.priority
+                  AND q.state IN ('waiting', 'retrying')
+                  AND q.available_at <= (SELECT clock_timestamp() + $4::interval)
+                ORDER BY q.available_at
+                LIMIT $3
+                  FOR UPDATE SKIP LOCKED) AS r
+         LIMIT $3
+    )
+    UPDATE queue q
+       SET state = 'running',
+           worker = $2,
+           attempt = q.attempt + 1,
+           claimed_until = greatest(q.available_at, clock_timestamp()) + $5::interval
+      FROM ready
+     WHERE q.id = ready.id
+ RETURNING q.id, q.schedule_id, q.tenant_id, q.version, q.scheduled_for, q.available_at,
+           q.claimed_until, q.fence, q.attempt, q.priority, q.catch_up, q.triggered_by, q.lane,
+           q.cancel_reason, q.payload
+"""
+
+CLOCK: LiteralString = "SELECT clock_timestamp()"
+
+# Rows are locked in the order of their ids wherever a statement locks many: two that met in
+# different orders would wait for each other.
+EXTEND: LiteralString = """
+    WITH held AS MATERIALIZED (
+        SELECT q.id, q.cancel_reason
+          FROM queue q
+          JOIN unnest($2::uuid[], $3::smallint[]) AS x(id, attempt)
+            ON q.id = x.id AND q.attempt = x.attempt
+         WHERE q.worker = $1 AND q.state = 'running'
+         ORDER BY q.id
+           FOR UPDATE OF q
+    )
+    UPDATE queue q
+       SET claimed_until = greatest(q.available_at, clock_timestamp()) + $4::interval
+      FROM held
+     WHERE q.id = held.id
+ RETURNING q.id, held.cancel_reason
+"""
+
+# The attempt number goes back too: this claim has not been tried, and its holder lets go of it.
+RELEASE: LiteralString = """
+    UPDATE queue q
+       SET state = CASE WHEN q.attempt > 1 THEN 'retrying' ELSE 'waiting' END,
+           attempt = q.attempt - 1,
+           worker = NULL,
+           claimed_until = NULL
+      FROM unnest($2::uuid[], $3::smallint[]) AS x(id, attempt)
+     WHERE q.id = x.id AND q.worker = $1 AND q.attempt = x.attempt AND q.state = 'running'
+ RETURNING q.id
+"""
+
+RELEASE_STRAYS: LiteralString = """
+    UPDATE queue q
+       SET state = CASE WHEN q.attempt > 1 THEN 'retrying' ELSE 'waiting' END,
+           attempt = q.attempt - 1,
+           worker = NULL,
+           claimed_until = NULL
+     WHERE q.state = 'running' AND q.worker = $1 AND q.id <> ALL ($2::uuid[])
+ RETURNING q.id
+"""
+
+# What follows `ended`, the rows this statement deletes: the next of each schedule may go, unless
+# another row holds it back. Only a catch-up holds back a catch-up where overlap is allowed, or the
+# live slots of a long job would hold the chain for ever.
+_FREE_NEXT: LiteralString = """
+    freed AS (
+        UPDATE queue q
+           SET state = 'waiting', available_at = greatest(q.available_at, clock_timestamp())
+          FROM (SELECT DISTINCT ended.schedule_id FROM ended) AS e
+         CROSS JOIN LATERAL (
+               SELECT b.id, b.schedule_id
+                 FROM queue b
+                WHERE b.schedule_id = e.schedule_id AND b.state = 'blocked'
+                  AND b.id <> ALL (ARRAY(SELECT ended.id FROM ended))
+                ORDER BY b.scheduled_for, b.id
+                LIMIT 1) AS n
+          LEFT JOIN schedules s ON s.id = n.schedule_id
+         WHERE q.id = n.id AND q.state = 'blocked'
+           AND NOT EXISTS (
+               SELECT FROM queue o
+                WHERE o.schedule_id = n.schedule_id AND o.state <> 'blocked'
+                  AND (o.catch_up
+                       OR s.definition ->> 'overlap_policy' IS DISTINCT FROM 'allow')
+                  AND o.id <> ALL (ARRAY(SELECT ended.id FROM ended)))
+     RETURNING q.id
+    )
+"""
+
+# `x` has a status for what ends and a retry_at for what is tried again. A retry of a firing whose
+# end somebody has asked for ends it instead: the asker must not wait for another attempt. That is
+# decided on the rows as they are once they are locked, not as they were when the statement began.
+SETTLE: LiteralString = (
+    """
+    WITH x AS MATERIALIZED (
+        SELECT *
+          FROM unnest($2::uuid[], $3::smallint[], $4::text[], $5::text[], $6::timestamptz[],
+                      $7::timestamptz[], $8::timestamptz[], $9::integer[], $10::text[],
+                      $11::text[], $12::text[], $13::text[], $14::text[], $15::bytea[])
+               AS x(id, attempt, status, reason, retry_at,
+                    started_at, finished_at, code, excerpt,
+                    outcome, error, request, headers, body)
+    ), held AS MATERIALIZED (
+        SELECT q.id, q.schedule_id, q.tenant_id, q.version, q.scheduled_for, q.attempt,
+               q.triggered_by, q.catch_up, q.cancel_reason,
+               x.retry_at IS NOT NULL AND q.cancel_reason IS NULL AS again, x.retry_at
+          FROM queue q
+          JOIN x ON q.id = x.id AND q.attempt = x.attempt
+         WHERE q.worker = $1 AND q.state = 'running'
+         ORDER BY q.id
+           FOR UPDATE OF q
+    ), retried AS (
+        UPDATE queue q
+           SET state = 'retrying', available_at = h.retry_at, worker = NULL, claimed_until = NULL
+          FROM held h
+         WHERE q.id = h.id AND h.again
+    ), deleted AS (
+        DELETE FROM queue q
+         USING held h
+         WHERE q.id = h.id AND NOT h.again
+    ), ended AS (
+        SELECT * FROM held WHERE NOT again
+    ), recorded AS (
+        INSERT INTO firings (id, schedule_id, tenant_id, version, scheduled_for, status, reason,
+                             attempt, triggered_by, catch_up, started_at, finished_at,
+                             result_code, result_excerpt)
+        SELECT e.id, e.schedule_id, e.tenant_id, e.version, e.scheduled_for,
+               coalesce(x.status, 'cancelled'), coalesce(x.reason, e.cancel_reason),
+               CASE WHEN x.outcome IS NULL THEN e.attempt - 1 ELSE e.attempt END,
+               e.triggered_by, e.catch_up,
+               CASE WHEN e.attempt = 1 THEN x.started_at
+                    ELSE least(x.started_at, (SELECT min(a.started_at) FROM attempts a
+                                               WHERE a.firing_id = e.id
+                                                 AND a.scheduled_for = e.scheduled_for)) END,
+               x.finished_at, x.code, x.excerpt
+          FROM ended e
+          JOIN x ON x.id = e.id
+            ON CONFLICT DO NOTHING
+    ), tried AS (
+        INSERT INTO attempts (firing_id, tenant_id, schedule_id, scheduled_for, attempt, worker,
+                              started_at, finished_at, outcome, error, request, response_status,
+                              response_headers, response_body)
+        SELECT h.id, h.tenant_id, h.schedule_id, h.scheduled_for, h.attempt, $1,
+               x.started_at, x.finished_at, x.outcome, x.error, x.request::jsonb, x.code,
+               x.headers::jsonb, x.body
+          FROM held h
+          JOIN x ON x.id = h.id
+         WHERE x.outcome IS NOT NULL
+            ON CONFLICT DO NOTHING
+    ), """
+    + _FREE_NEXT
+    + """
+    SELECT id, 'settled' AS what FROM held
+     UNION ALL SELECT id, 'freed' FROM freed
+"""
+)
+
+# A commit whose answer was lost may have been made: then the attempt is there, and it is ours.
+# What a rescuer has written about us is not.
+ALREADY_SETTLED: LiteralString = """
+    SELECT a.firing_id
+      FROM attempts a
+      JOIN unnest($2::uuid[], $3::smallint[], $4::timestamptz[]) AS x(id, attempt, scheduled_for)
+        ON a.firing_id = x.id AND a.attempt = x.attempt AND a.scheduled_for = x.scheduled_for
+     WHERE a.worker = $1 AND a.outcome <> 'lost'
+"""
+
+# Workers that hold claims and whose node's session has ended: the session held the advisory lock
+# that the row in `nodes` names. A worker without a row has its claims until they run out.
+GONE_WORKERS: LiteralString = """
+    SELECT n.id
+      FROM nodes n
+     WHERE n.id IN (SELECT q.worker FROM queue q WHERE q.state = 'running')
+       AND NOT EXISTS (
+           SELECT FROM pg_locks k
+            WHERE k.locktype = 'advisory' AND k.granted AND k.objsubid = 2
+              AND k.database = (SELECT oid FROM pg_database WHERE datname = current_database())
+              AND k.classid = n.lock_class::oid AND k.objid = n.lock_key::oid)
+"""
+
+# The attempt number stays: the worker may still be alive, and must not be taken for the next.
+_GONE: LiteralString = """
+    gone AS MATERIALIZED (
+        SELECT q.id, q.schedule_id, q.attempt, q.worker, q.available_at, q.cancel_reason,
+               q.available_at > clock_timestamp() AS unstarted
+          FROM queue q
+         WHERE q.state = 'running'
+           AND (q.claimed_until < (SELECT clock_timestamp()) OR q.worker = ANY ($4::uuid[]))
+         ORDER BY q.id
+         LIMIT $1
+           FOR UPDATE OF q SKIP LOCKED
+    ), judged AS MATERIALIZED (
+        SELECT g.*,
+               CASE WHEN g.unstarted AND g.cancel_reason = ANY ($3::text[]) THEN 'skipped'
+                    WHEN g.cancel_reason IS NOT NULL THEN 'cancelled'
+                    WHEN g.unstarted THEN NULL
+                    WHEN s.definition ->> 'delivery' = 'at_most_once' OR g.attempt >= $2
+                    THEN 'dead'
+               END AS status
+          FROM gone g
+          LEFT JOIN schedules s ON s.id = g.schedule_id
+    ), """
+
+RESCUE: LiteralString = (
+    "WITH "
+    + _GONE
+    + """
+    returned AS (
+        UPDATE queue q
+           SET state = 'waiting', worker = NULL, claimed_until = NULL
+          FROM judged j
+         WHERE q.id = j.id AND j.status IS NULL
+     RETURNING q.id, q.schedule_id, q.tenant_id, q.scheduled_for
+    ), ended AS (
+        DELETE FROM queue q
+         USING judged j
+         WHERE q.id = j.id AND j.status IS NOT NULL
+     RETURNING q.id, q.schedule_id, q.tenant_id, q.version, q.scheduled_for, q.triggered_by,
+               q.catch_up, q.cancel_reason
+    ), recorded AS (
+        INSERT INTO firings (id, schedule_id, tenant_id, version, scheduled_for, status, reason,
+                             attempt, triggered_by, catch_up, started_at, finished_at)
+        SELECT e.id, e.schedule_id, e.tenant_id, e.version, e.scheduled_for, j.status,
+               coalesce(e.cancel_reason, 'worker lost'), j.attempt,
+               e.triggered_by, e.catch_up,
+               CASE WHEN NOT j.unstarted THEN j.available_at END, clock_timestamp()
+          FROM ended e
+          JOIN judged j ON j.id = e.id
+            ON CONFLICT DO NOTHING
+    ), tried AS (
+        INSERT INTO attempts (firing_id, tenant_id, schedule_id, scheduled_for, attempt, worker,
+                              started_at, finished_at, outcome, error)
+        SELECT h.id, h.tenant_id, h.schedule_id, h.scheduled_for, j.attempt, j.worker,
+               j.available_at, clock_timestamp(), 'lost', 'the worker was lost'
+          FROM (SELECT id, tenant_id, schedule_id, scheduled_for FROM returned
+                UNION ALL
+                SELECT id, tenant_id, schedule_id, scheduled_for FROM ended) AS h
+          JOIN judged j ON j.id = h.id
+         WHERE NOT j.unstarted
+            ON CONFLICT DO NOTHING
+    ), """
+    + _FREE_NEXT
+    + """
+    SELECT j.id, j.worker, j.attempt, coalesce(j.status, 'waiting') AS state FROM judged j
+"""
+)
+
+# The safety net of `_FREE_NEXT`: two ends at the same moment, or an end and a new blocked row, do
+# not see each other, and nobody would free the next.
+FREE_STRANDED: LiteralString = (
+    """
+    WITH ended AS (
+        SELECT DISTINCT b.schedule_id, '00000000-0000-0000-0000-000000000000'::uuid AS id
+          FROM queue b
+         WHERE b.state = 'blocked'
+    ), """
+    + _FREE_NEXT
+    + """
+    SELECT count(*) FROM freed
+"""
+)
+
+# Unclaimed: ended here and now. Claimed: whoever holds it is asked to end it. Which of the two it
+# is, is known once the row is locked: a claim may be under way.
+CANCEL: LiteralString = (
+    """
+    WITH held AS MATERIALIZED (
+        SELECT * FROM queue WHERE id = $1 FOR UPDATE
+    ), asked AS (
+        UPDATE queue q
+           SET cancel_reason = coalesce(q.cancel_reason, $2)
+          FROM held h
+         WHERE q.id = h.id AND h.state = 'running'
+     RETURNING q.id, pg_notify('rota_cancel', q.id::text)
+    ), deleted AS (
+        DELETE FROM queue q
+         USING held h
+         WHERE q.id = h.id AND h.state <> 'running'
+    ), ended AS (
+        SELECT * FROM held WHERE state <> 'running'
+    ), recorded AS (
+        INSERT INTO firings (id, schedule_id, tenant_id, version, scheduled_for, status, reason,
+                             attempt, triggered_by, catch_up, started_at, finished_at)
+        SELECT e.id, e.schedule_id, e.tenant_id, e.version, e.scheduled_for, 'cancelled', $2,
+               e.attempt, e.triggered_by, e.catch_up,
+               (SELECT min(a.started_at) FROM attempts a
+                 WHERE a.firing_id = e.id AND a.scheduled_for = e.scheduled_for),
+               clock_timestamp()
+          FROM ended e
+            ON CONFLICT DO NOTHING
+    ), """
+    + _FREE_NEXT
+    + """
+    SELECT 'asked' FROM asked UNION ALL SELECT 'ended' FROM ended
+"""
+)

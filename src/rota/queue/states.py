@@ -1,0 +1,34 @@
+"""The states of a firing, and which may follow which. Written down once, here."""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final, Literal
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+State = Literal["waiting", "running", "retrying", "blocked"]
+"""Of a live firing, a row of `queue`: `running` is claimed, perhaps ahead of its instant."""
+
+Status = Literal["succeeded", "dead", "skipped", "missed", "cancelled"]
+"""Of a firing that has ended, a row of `firings`."""
+
+LIVE: Final[tuple[State, ...]] = ("waiting", "running", "retrying", "blocked")
+ENDED: Final[tuple[Status, ...]] = ("succeeded", "dead", "skipped", "missed", "cancelled")
+
+TRANSITIONS: Final[Mapping[str, frozenset[str]]] = MappingProxyType(
+    {
+        # Behind another firing of its schedule; freed when that one ends.
+        "blocked": frozenset({"waiting", "skipped", "cancelled"}),
+        "waiting": frozenset({"running", "skipped", "cancelled"}),
+        # Back to waiting when it was given back or its worker is gone.
+        "running": frozenset({"waiting", "retrying", *ENDED} - {"missed"}),
+        "retrying": frozenset({"running", "skipped", "cancelled"}),
+        # An end is an end. A missed slot was never in the queue at all.
+        **{status: frozenset[str]() for status in ENDED},
+    }
+)
+
+RECALLS: Final = frozenset({"paused", "edited", "deleted"})
+"""Reasons that take a firing back only while it has not begun; any other ends a running one too."""

@@ -1,0 +1,94 @@
+"""Starting at the instant: what is held ahead, by the instant at which it may begin.
+
+One timer of the loop for each distinct instant, however many claims share it: a herd of thousands
+costs one wake-up. Nothing is released before the database's clock has reached the instant (I9).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from datetime import datetime
+
+    from rota.workers.dbclock import DatabaseClock
+    from rota.workers.held import Held
+
+# Timers are as fine as a millisecond in some loops; asking for less would spin.
+_TICK = 0.001
+
+
+@dataclass(slots=True, eq=False)
+class _Entry:
+    held: list[Held] = field(default_factory=list["Held"])
+    timer: asyncio.TimerHandle | None = None
+
+
+class Agenda:
+    """Claims ahead of their instant; `due` gets all of an instant at once, when it has come."""
+
+    def __init__(self, time: DatabaseClock, due: Callable[[list[Held]], None]) -> None:
+        self._time = time
+        self._due = due
+        self._entries: dict[datetime, _Entry] = {}
+
+    def __len__(self) -> int:
+        return sum(len(entry.held) for entry in self._entries.values())
+
+    def add(self, held: Held) -> None:
+        """Hand it over at its instant: at once when that has come."""
+        instant = held.claim.available_at
+        entry = self._entries.get(instant)
+        if entry is not None:
+            entry.held.append(held)
+        elif self._time.until(instant).total_seconds() <= 0:
+            self._due([held])
+        else:
+            self._entries[instant] = entry = _Entry([held])
+            self._arm(instant, entry)
+
+    def remove(self, held: Held) -> None:
+        """Forget it."""
+        instant = held.claim.available_at
+        entry = self._entries.get(instant)
+        if entry is None or held not in entry.held:
+            return
+        entry.held.remove(held)
+        if not entry.held:
+            self._drop(instant, entry)
+
+    def clear(self) -> list[Held]:
+        """Forget all, and say what it was."""
+        found = [held for entry in self._entries.values() for held in entry.held]
+        for instant, entry in list(self._entries.items()):
+            self._drop(instant, entry)
+        return found
+
+    def rearm(self) -> None:
+        """The database's clock was set: wait anew for every instant."""
+        for instant, entry in list(self._entries.items()):
+            if entry.timer is not None:
+                entry.timer.cancel()
+            self._arm(instant, entry)
+
+    def _arm(self, instant: datetime, entry: _Entry) -> None:
+        loop = asyncio.get_running_loop()
+        wait = max(self._time.until(instant).total_seconds(), _TICK)
+        entry.timer = loop.call_at(loop.time() + wait, self._ring, instant)
+
+    def _ring(self, instant: datetime) -> None:
+        entry = self._entries[instant]
+        if self._time.until(instant).total_seconds() > 0:
+            # The loop's timers may ring a hair early, and clocks may have been corrected since.
+            self._arm(instant, entry)
+            return
+        del self._entries[instant]
+        self._due(entry.held)
+
+    def _drop(self, instant: datetime, entry: _Entry) -> None:
+        if entry.timer is not None:
+            entry.timer.cancel()
+        del self._entries[instant]

@@ -1,0 +1,52 @@
+"""What of an attempt is kept. Pure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from rota.queue.finish import Tried
+
+if TYPE_CHECKING:
+    from rota.schedules.definition import Capture
+    from rota.workers.calls import Reply
+
+EXCERPT: Final = 500
+"""Characters of the response that the firing itself shows (HX4)."""
+
+
+def tried(outcome: str, reply: Reply, *, shown: str | None, capture: Capture) -> Tried:
+    """The attempt's record: always that it was made and how it ended; the rest as asked."""
+    error = None if reply.error is None else clean(reply.error)
+    if capture == "none" or (capture == "failures" and outcome == "succeeded"):
+        return Tried(outcome=outcome, error=error)
+    answered = reply.code is not None
+    return Tried(
+        outcome=outcome,
+        error=error,
+        request=shown,
+        response_headers=_headers(reply) if answered else None,
+        response_body=reply.body if answered else None,
+    )
+
+
+def excerpt(reply: Reply, *, capture: Capture, ok: bool) -> str | None:
+    """The beginning of the response, or of what went wrong."""
+    if reply.code is None:
+        return None if reply.error is None else clean(reply.error)[:EXCERPT]
+    if capture == "none" or (capture == "failures" and ok):
+        return None
+    # Four bytes are the longest character there is.
+    return clean(reply.body[: EXCERPT * 4].decode(errors="replace"))[:EXCERPT] or None
+
+
+def clean(text: str) -> str:
+    """Text that the database can hold: no NUL, no halves of surrogate pairs."""
+    return text.encode(errors="replace").decode().replace("\0", "\ufffd")
+
+
+def _headers(reply: Reply) -> str:
+    """As a JSON list of pairs: a header may come more than once, and order can matter."""
+    pairs = [(clean(name), clean(value)) for name, value in reply.headers]
+    return msgspec.json.encode(pairs).decode()

@@ -1,0 +1,119 @@
+"""Claiming as much as there is room for, as soon as it makes sense."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import timedelta
+from typing import TYPE_CHECKING, Final
+
+from rota.queue.claim import claim
+from rota.queue.extend import release_strays
+from rota.workers.definitions import Definitions
+from rota.workers.loops import either
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection
+    from uuid import UUID
+
+    from rota.clock import Clock
+    from rota.db import Database
+    from rota.queue.claim import Claim
+    from rota.schedules.schedule import Schedule
+    from rota.workers.dbclock import DatabaseClock
+    from rota.workers.holdings import Holdings
+    from rota.workers.pace import Pace
+
+MAX_CLAIMS: Final = 1_000
+"""Taken by one statement."""
+
+_CLOCK_INTERVAL = timedelta(seconds=1)
+_GATHER_INTERVAL = timedelta(milliseconds=10)
+
+
+class Claimer:
+    """Takes claims for a worker and hands them over, each with its schedule or a reason not to run.
+
+    `hold` is called for every claim, `clock_set` when the database's clock turned out to be set.
+    """
+
+    def __init__(
+        self,
+        db: Database,
+        worker: UUID,
+        *,
+        lanes: Collection[str],
+        pace: Pace,
+        holdings: Holdings,
+        time: DatabaseClock,
+        clock: Clock,
+        hold: Callable[[Claim, Schedule | str], None],
+        clock_set: Callable[[], None],
+    ) -> None:
+        self._db = db
+        self._worker = worker
+        self._lanes = tuple(lanes)
+        self._pace = pace
+        self._holdings = holdings
+        self._time = time
+        self._clock = clock
+        self._hold = hold
+        self._clock_set = clock_set
+        self._definitions = Definitions()
+        self._wanted = asyncio.Event()
+        self._more = False
+        """Whether there may be more to claim than there was room for."""
+        self._strays = False
+        """Whether the database may have claims as ours that we do not know of."""
+
+    def look(self) -> None:
+        """There may be something to claim: do not wait for the poll."""
+        self._wanted.set()
+
+    def made_room(self) -> None:
+        """Claims were settled; worth a look if there was too little room before."""
+        if self._more:
+            self._wanted.set()
+
+    async def run_once(self) -> int:
+        """Claim as many as there is room for; how many it were."""
+        await self.release_strays()
+        limit = min(self._holdings.room, MAX_CLAIMS)
+        self._more = limit <= 0
+        if limit <= 0:
+            return 0
+        # Until they are in our hands: a commit whose answer is lost leaves claims nobody knows of.
+        self._strays = True
+        async with self._db.transaction() as tx:
+            if self._time.age > _CLOCK_INTERVAL and await self._time.ask(tx):
+                self._clock_set()
+            claims = await claim(
+                tx,
+                self._lanes,
+                self._worker,
+                limit=limit,
+                lead=self._pace.lead,
+                visibility=self._pace.visibility,
+            )
+            schedules = await self._definitions.of(tx, claims)
+        for each in claims:
+            self._hold(each, schedules[each.id])
+        self._strays = False
+        self._more = len(claims) == limit
+        return len(claims)
+
+    async def wait(self) -> None:
+        """Return when another look makes sense."""
+        if not (self._more and self._holdings.room > 0):
+            await either(self._wanted, self._clock, self._pace.poll_interval)
+        self._wanted.clear()
+        # Many attempts end at nearly the same time: claim for all of them together.
+        await self._clock.sleep(_GATHER_INTERVAL)
+
+    async def release_strays(self) -> None:
+        """Give back what the database has as ours and we do not know of, if there can be any."""
+        if not self._strays:
+            return
+        known = [held.claim.id for held in self._holdings]
+        async with self._db.transaction() as tx:
+            await release_strays(tx, self._worker, known=known)
+        self._strays = False

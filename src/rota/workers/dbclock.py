@@ -1,0 +1,89 @@
+"""The database's clock, as far as it can be known from here (TZ10).
+
+The server reads its clock at some moment between our question and its answer. So the time that has
+passed since the *answer* gives an instant the server's clock has certainly reached: a lower bound,
+at most one round trip behind. Whoever starts by it is never early (I9).
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
+
+from rota.queue.claim import database_now
+
+if TYPE_CHECKING:
+    from rota.clock import Clock
+    from rota.db import Tx
+
+# Long enough to catch a quick round trip, short enough that two clocks do not drift apart in it.
+_WINDOW = 10.0
+# A disagreement beyond what drift can do within the window: somebody has set the clock.
+_STEP = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class _Sample:
+    server_at: datetime
+    asked: float
+    answered: float
+
+    @property
+    def round_trip(self) -> float:
+        return self.answered - self.asked
+
+
+class DatabaseClock:
+    """Tells the database's time between questions, by the local monotonic clock."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._samples: deque[_Sample] = deque(maxlen=50)
+        self._best: _Sample | None = None
+
+    def now(self) -> datetime:
+        """An instant that the database's clock has reached; the local one's until it was asked."""
+        if self._best is None:
+            return self._clock.now()
+        return self._at(self._best, self._clock.monotonic())
+
+    def until(self, instant: datetime) -> timedelta:
+        """How long to wait until the database's clock has certainly reached the instant."""
+        return instant - self.now()
+
+    @property
+    def age(self) -> timedelta:
+        """How long ago the database was last asked."""
+        if not self._samples:
+            return timedelta.max
+        return timedelta(seconds=self._clock.monotonic() - self._samples[-1].answered)
+
+    async def ask(self, tx: Tx) -> bool:
+        """Ask the database; whether its clock turned out to have been set."""
+        asked = self._clock.monotonic()
+        server_at = await database_now(tx)
+        return self.note(server_at, asked=asked, answered=self._clock.monotonic())
+
+    def note(self, server_at: datetime, *, asked: float, answered: float) -> bool:
+        """Take in an answer; whether the clock turned out to have been set."""
+        sample = _Sample(server_at, asked, answered)
+        stepped = self._best is not None and self._disagree(self._best, sample)
+        if stepped:
+            self._samples.clear()
+        self._samples.append(sample)
+        while self._samples[0].answered < answered - _WINDOW:
+            self._samples.popleft()
+        # The quickest answer leaves the least room for error.
+        self._best = min(self._samples, key=lambda each: each.round_trip)
+        return stepped
+
+    @staticmethod
+    def _at(sample: _Sample, monotonic: float) -> datetime:
+        return sample.server_at + timedelta(seconds=monotonic - sample.answered)
+
+    def _disagree(self, known: _Sample, fresh: _Sample) -> bool:
+        """Whether no instant lies within what both say, allowing for drift."""
+        ahead = (fresh.server_at - self._at(known, fresh.answered)).total_seconds()
+        return not -fresh.round_trip - _STEP <= ahead <= known.round_trip + _STEP

@@ -1,0 +1,126 @@
+"""What workers say about their work."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypedDict
+
+from rota.events import Event
+
+if TYPE_CHECKING:
+    from datetime import datetime, timedelta
+    from uuid import UUID
+
+    from rota.queue.claim import Claim
+    from rota.queue.finish import Settlement
+
+
+class About(TypedDict):
+    """The fields of a `FiringEvent`."""
+
+    firing_id: UUID
+    schedule_id: UUID
+    tenant_id: UUID
+    attempt: int
+    worker: UUID
+
+
+def about(claim: Claim, worker: UUID) -> About:
+    """Which firing an event is about."""
+    return {
+        "firing_id": claim.id,
+        "schedule_id": claim.schedule_id,
+        "tenant_id": claim.tenant_id,
+        "attempt": claim.attempt,
+        "worker": worker,
+    }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FiringEvent(Event):
+    """Something about one claim of one firing."""
+
+    firing_id: UUID
+    schedule_id: UUID
+    tenant_id: UUID
+    attempt: int
+    worker: UUID
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FiringStarted(FiringEvent):
+    """An attempt begins."""
+
+    lateness: timedelta
+    """After the instant at which it might have begun."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FiringFinished(FiringEvent):
+    """The firing has ended, and that is recorded."""
+
+    status: str
+    reason: str | None
+    code: int | None
+    took: timedelta | None
+    """The last attempt; None when none was made."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FiringRetried(FiringEvent):
+    """The attempt failed; another is recorded for later."""
+
+    retry_at: datetime
+    error: str | None
+    code: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FinishRefused(FiringEvent):
+    """The outcome came too late: the claim was somebody else's by then."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClaimLost(FiringEvent):
+    """A claim that is no longer the worker's was dropped, or its attempt broken off."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FiringRescued(Event):
+    """A claim was taken from a worker that is gone."""
+
+    firing_id: UUID
+    attempt: int
+    worker: UUID
+    """The one that is gone."""
+    state: str
+    """waiting, or how the firing ended."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkerTroubled(Event):
+    """A part of the worker failed; it goes on, and tries again."""
+
+    worker: UUID
+    part: str
+    error: str
+
+
+def of_settlement(settlement: Settlement, worker: UUID, *, accepted: bool) -> FiringEvent:
+    """What there is to say about a settlement, once the database has answered."""
+    which = about(settlement.claim, worker)
+    if not accepted:
+        return FinishRefused(**which)
+    if settlement.retry_at is not None:
+        error = None if settlement.tried is None else settlement.tried.error
+        return FiringRetried(
+            **which, retry_at=settlement.retry_at, error=error, code=settlement.code
+        )
+    started_at = settlement.started_at
+    return FiringFinished(
+        **which,
+        status=settlement.status or "",
+        reason=settlement.reason,
+        code=settlement.code,
+        took=None if started_at is None else settlement.finished_at - started_at,
+    )

@@ -1,0 +1,174 @@
+"""Recording outcomes in batches, behind the work and never in its way.
+
+The first outcome after a quiet moment is recorded at once; under load one statement takes all that
+came within 50 ms, up to 1,000. While the database is away outcomes wait here: those whose claims
+run out meanwhile are refused in the end, and somebody else has made them good.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections import deque
+from dataclasses import replace
+from datetime import timedelta
+from typing import TYPE_CHECKING, Final
+
+from rota.db import Backoff
+from rota.errors import TemporaryError
+from rota.queue.finish import Settled, Tried, settle
+from rota.workers.events import WorkerTroubled
+from rota.workers.loops import either
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from uuid import UUID
+
+    from rota.clock import Clock
+    from rota.db import Database
+    from rota.events import Bus
+    from rota.queue.finish import Settlement
+
+FLUSH_INTERVAL: Final = timedelta(milliseconds=50)
+MAX_ROWS: Final = 1_000
+MAX_BYTES: Final = 8 * 1024 * 1024
+"""Of one statement: responses may have a megabyte each."""
+MAX_PENDING_BYTES: Final = 64 * 1024 * 1024
+"""Beyond this, attempts wait before they make room for others."""
+
+
+class Finisher:
+    """Takes settlements; says which were accepted."""
+
+    def __init__(
+        self,
+        db: Database,
+        worker: UUID,
+        *,
+        rows: asyncio.Lock,
+        clock: Clock,
+        bus: Bus,
+        on_settled: Callable[[Sequence[Settlement], Settled], None],
+    ) -> None:
+        self._db = db
+        self._worker = worker
+        self._rows = rows
+        self._clock = clock
+        self._bus = bus
+        self._on_settled = on_settled
+        self._pending: deque[Settlement] = deque()
+        self._bytes = 0
+        self._arrived = asyncio.Event()
+        self._enough = asyncio.Event()
+        self._room = asyncio.Event()
+        self._room.set()
+        self._empty = asyncio.Event()
+        self._empty.set()
+        self._flushed_at = float("-inf")
+        self._backoff = Backoff()
+
+    def add(self, settlement: Settlement) -> None:
+        """Record it soon."""
+        self._pending.append(settlement)
+        self._bytes += settlement.size
+        self._empty.clear()
+        self._arrived.set()
+        if len(self._pending) >= MAX_ROWS or self._bytes >= MAX_BYTES:
+            self._enough.set()
+        if self._bytes >= MAX_PENDING_BYTES:
+            self._room.clear()
+
+    async def room(self) -> None:
+        """Return when not too much is waiting: the back-pressure on whoever makes more."""
+        await self._room.wait()
+
+    async def drained(self) -> None:
+        """Return when everything that was added has been recorded or refused."""
+        await self._empty.wait()
+
+    async def run(self) -> None:
+        """Record what comes, until cancelled."""
+        while True:
+            await self._arrived.wait()
+            await self._gather()
+            await self._flush(self._take())
+
+    async def _gather(self) -> None:
+        """Let more come, but no longer than the interval after the last time."""
+        since = timedelta(seconds=min(self._clock.monotonic() - self._flushed_at, 60.0))
+        if since < FLUSH_INTERVAL:
+            await either(self._enough, self._clock, FLUSH_INTERVAL - since)
+
+    def _take(self) -> list[Settlement]:
+        batch: list[Settlement] = []
+        size = 0
+        while self._pending and len(batch) < MAX_ROWS:
+            size += self._pending[0].size
+            if batch and size > MAX_BYTES:
+                break
+            batch.append(self._pending.popleft())
+        if not self._pending:
+            self._arrived.clear()
+        if len(self._pending) < MAX_ROWS:
+            self._enough.clear()
+        return batch
+
+    async def _flush(self, batch: list[Settlement]) -> None:
+        self._flushed_at = self._clock.monotonic()
+        await self._record(batch)
+        self._bytes -= sum(each.size for each in batch)
+        if self._bytes < MAX_PENDING_BYTES:
+            self._room.set()
+        if not self._pending:
+            self._empty.set()
+
+    async def _record(self, batch: list[Settlement]) -> None:
+        """Until it is done: an outcome is never dropped while there is a chance to record it."""
+        failures = 0
+        while True:
+            try:
+                settled = await self._settle(batch)
+            except TemporaryError as error:
+                failures += 1
+                self._troubled(error)
+                await self._clock.sleep(self._backoff.interval(failures, draw=random.random()))
+            except Exception as error:  # noqa: BLE001 - one bad row must not hold up the others
+                self._troubled(error)
+                await self._record_apart(batch)
+                return
+            else:
+                self._on_settled(batch, settled)
+                return
+
+    async def _settle(self, batch: Sequence[Settlement]) -> Settled:
+        # One at a time with the heartbeat: both lock the same rows, each in its own order.
+        async with self._rows, self._db.transaction() as tx:
+            return await settle(tx, self._worker, batch)
+
+    async def _record_apart(self, batch: list[Settlement]) -> None:
+        """The database will not take these together: find the one, and record it without detail."""
+        if len(batch) > 1:
+            for each in batch:
+                await self._record([each])
+            return
+        bare = _bare(batch[0])
+        if bare != batch[0]:
+            await self._record([bare])
+            return
+        # Not even so. Its claim runs out, and it is rescued.
+        self._on_settled(batch, Settled(frozenset(), 0))
+
+    def _troubled(self, error: Exception) -> None:
+        self._bus.publish(
+            WorkerTroubled(
+                worker=self._worker, part="finish", error=f"{type(error).__name__}: {error}"
+            )
+        )
+
+
+def _bare(settlement: Settlement) -> Settlement:
+    """The same outcome, without what came from outside."""
+    tried = settlement.tried
+    if tried is not None:
+        tried = Tried(outcome=tried.outcome, error="the details could not be recorded")
+    return replace(settlement, tried=tried, excerpt=None)

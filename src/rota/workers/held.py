@@ -1,0 +1,64 @@
+"""A claim in a worker's hands."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import asyncio
+    from datetime import datetime
+
+    from rota.queue.claim import Claim
+    from rota.schedules.schedule import Schedule
+
+
+class Phase(enum.Enum):
+    """How far it has come; only ever forward."""
+
+    AHEAD = "ahead"
+    """Its instant has not come."""
+    DUE = "due"
+    """Its instant has come; it waits for a free hand."""
+    CALLING = "calling"
+    SETTLING = "settling"
+    """Its outcome is known here and not yet in the database."""
+
+
+class Stop(enum.Enum):
+    """Why a call was broken off."""
+
+    CANCELLED = "cancelled"
+    """Somebody asked for its end."""
+    INTERRUPTED = "interrupted"
+    """The worker stops, and could not wait any longer."""
+    LOST = "lost"
+    """The claim is not ours any more."""
+
+
+@dataclass(slots=True, eq=False)
+class Held:
+    """A claim, its schedule, and what the worker does with it."""
+
+    claim: Claim
+    schedule: Schedule
+    trusted_until: datetime
+    """By the database's clock; somebody else may have it after that."""
+    phase: Phase = Phase.AHEAD
+    stop: Stop | None = None
+    stop_reason: str | None = None
+    task: asyncio.Task[None] | None = field(default=None, repr=False)
+
+    @property
+    def unstarted(self) -> bool:
+        return self.phase in {Phase.AHEAD, Phase.DUE}
+
+    def break_off(self, stop: Stop, reason: str | None = None) -> None:
+        """End the call that is being made or about to be; the attempt goes on to its settlement."""
+        if self.phase is not Phase.CALLING or self.stop is not None:
+            return
+        self.stop, self.stop_reason = stop, reason
+        # Before its first step a task would end without ever running; it looks at `stop` instead.
+        if self.task is not None:
+            self.task.cancel()

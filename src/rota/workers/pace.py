@@ -1,0 +1,38 @@
+"""How much a worker does at once, and how often it looks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Final
+
+TRUST_MARGIN: Final = timedelta(seconds=1)
+"""A claim is not begun any more when it runs out this soon."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pace:
+    """The defaults suit one process of a few cores."""
+
+    concurrency: int = 500
+    """Attempts at once. Each has a socket: stay below the limit of open files."""
+    prefetch: int = 500
+    """How many more it may hold than it can begin, so that it does not hoard a herd."""
+    lead: timedelta = timedelta(seconds=2)
+    """How far ahead of their instant firings are claimed."""
+    visibility: timedelta = timedelta(seconds=30)
+    """How long a claim is kept without a heartbeat (QW11)."""
+    heartbeat_interval: timedelta = timedelta(seconds=5)
+    poll_interval: timedelta = timedelta(milliseconds=250)
+    rescue_interval: timedelta = timedelta(milliseconds=500)
+    stop_grace: timedelta = timedelta(seconds=20)
+
+    def __post_init__(self) -> None:
+        if self.concurrency < 1 or self.prefetch < 0:
+            got = f"{self.concurrency} and {self.prefetch}"
+            raise ValueError(f"expected a concurrency from 1 and a prefetch from 0, got {got}")
+        if self.visibility < self.heartbeat_interval + TRUST_MARGIN:
+            raise ValueError(
+                f"expected claims to be kept for longer than from one heartbeat to the next "
+                f"({self.heartbeat_interval}) and a second, got {self.visibility}"
+            )

@@ -1,0 +1,123 @@
+"""Partitions by day (DM9)."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import UTC, date, datetime, timedelta
+from typing import TYPE_CHECKING
+from uuid import uuid4
+
+from rota.history import retention
+
+if TYPE_CHECKING:
+    from rota.db import Database, Tx
+
+TODAY = date(2026, 3, 9)
+DAY = timedelta(days=1)
+
+_FIRING = """
+    INSERT INTO firings (id, schedule_id, tenant_id, version, scheduled_for, status, triggered_by,
+                         finished_at)
+    VALUES (gen_random_uuid(), gen_random_uuid(), gen_random_uuid(), 1, $1, 'dead', 'schedule', $2)
+    RETURNING tableoid::regclass::text
+"""
+_ATTEMPT = """
+    INSERT INTO attempts (firing_id, tenant_id, schedule_id, scheduled_for, attempt, worker,
+                          started_at, finished_at, outcome)
+    VALUES ($1, $1, $1, $2, 1, $1, $2, $2, 'failed')
+    RETURNING tableoid::regclass::text
+"""
+
+
+def noon(day: date) -> datetime:
+    return datetime(day.year, day.month, day.day, 12, tzinfo=UTC)
+
+
+async def add(tx: Tx, day: date, finished: date | None = None) -> str:
+    """Record a firing of that day; the partition it went to."""
+    return await tx.fetch_value(_FIRING, noon(day), noon(finished or day))
+
+
+async def partitions(db: Database) -> set[str]:
+    async with db.transaction() as tx:
+        rows = await tx.fetch(
+            "SELECT c.relname FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid "
+            "WHERE c.relkind = 'r' AND c.relname ~ '_[0-9]{8}$'"
+        )
+        return {row["relname"] for row in rows}
+
+
+async def test_partitions_are_made_ahead_once(db: Database) -> None:
+    async with db.transaction() as tx:
+        assert await retention.ensure(tx, TODAY) == 9
+        assert await retention.ensure(tx, TODAY) == 0
+        assert await retention.ensure(tx, TODAY + DAY) == 1
+    days = [f"{TODAY + n * DAY:%Y%m%d}" for n in range(-1, 9)]
+    assert await partitions(db) == {f"{t}_{d}" for t in ("firings", "attempts") for d in days}
+
+
+async def test_a_row_goes_to_the_partition_of_its_slots_day_in_utc(db: Database) -> None:
+    async with db.transaction() as tx:
+        await retention.ensure(tx, TODAY)
+        assert await add(tx, TODAY) == "firings_20260309"
+        last = datetime(2026, 3, 9, 23, 59, 59, 999_999, tzinfo=UTC)
+        assert await tx.fetch_value(_ATTEMPT, uuid4(), last) == "attempts_20260309"
+        next_day = last + timedelta(microseconds=1)
+        assert await tx.fetch_value(_ATTEMPT, uuid4(), next_day) == "attempts_20260310"
+        assert await add(tx, TODAY - 400 * DAY) == "firings_default"
+
+
+async def test_rows_that_came_before_their_partition_move_into_it(db: Database) -> None:
+    async with db.transaction() as tx:
+        assert await add(tx, TODAY) == "firings_default"
+        assert await tx.fetch_value(_ATTEMPT, uuid4(), noon(TODAY)) == "attempts_default"
+        await retention.ensure(tx, TODAY)
+        assert await tx.fetch_value("SELECT count(*) FROM firings_default") == 0
+        assert await tx.fetch_value("SELECT count(*) FROM firings_20260309") == 1
+        assert await tx.fetch_value("SELECT count(*) FROM attempts_20260309") == 1
+
+
+async def test_partitions_have_their_parents_keys_and_indexes(db: Database) -> None:
+    async with db.transaction() as tx:
+        await retention.ensure(tx, TODAY)
+        rows = await tx.fetch(
+            "SELECT c.relname, count(*) AS indexes, bool_or(i.indisprimary) AS has_key "
+            "FROM pg_index i JOIN pg_class c ON c.oid = i.indrelid "
+            "WHERE c.relname IN ('firings_20260309', 'attempts_20260309') GROUP BY 1 ORDER BY 1"
+        )
+    assert [tuple(row) for row in rows] == [
+        ("attempts_20260309", 1, True),
+        ("firings_20260309", 3, True),
+    ]
+
+
+async def test_old_partitions_are_dropped_whole(db: Database) -> None:
+    async with db.transaction() as tx:
+        await retention.ensure(tx, TODAY)
+        await add(tx, TODAY)
+    async with db.transaction() as tx:
+        assert await retention.drop(tx, TODAY + 30 * DAY) == 1
+        assert await retention.drop(tx, TODAY + 31 * DAY) == 1
+        assert await retention.drop(tx, TODAY + 31 * DAY) == 0
+        assert await tx.fetch_value("SELECT count(*) FROM firings") == 0
+    assert "firings_20260309" not in await partitions(db)
+    assert "firings_20260310" in await partitions(db)
+
+
+async def test_what_has_no_partition_is_old_by_when_it_was_recorded(db: Database) -> None:
+    """A backfill of last year is not old today."""
+    async with db.transaction() as tx:
+        await add(tx, TODAY - 400 * DAY, finished=TODAY)
+        await add(tx, TODAY - 400 * DAY, finished=TODAY - 40 * DAY)
+        assert await retention.forget(tx, TODAY) == 1
+        assert await retention.forget(tx, TODAY) == 0
+        assert await tx.fetch_value("SELECT count(*) FROM firings") == 1
+
+
+async def test_several_processes_may_sweep_at_once(db: Database) -> None:
+    async with db.transaction() as tx:
+        await retention.ensure(tx, TODAY - 60 * DAY)
+    done = await asyncio.gather(*(retention.sweep(db, TODAY) for _ in range(5)))
+    assert sum(each.made for each in done) == 9
+    assert sum(each.dropped for each in done) == 9
+    assert len(await partitions(db)) == 18

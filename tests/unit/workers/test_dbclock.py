@@ -1,0 +1,65 @@
+"""The database's clock, known from afar: never ahead of it (I9, TZ10)."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.unit.workers.made import SLOT
+
+from rota.clock import ManualClock
+from rota.workers.dbclock import DatabaseClock
+
+HOUR = timedelta(hours=1)
+
+
+def test_before_the_first_answer_it_is_the_local_clock() -> None:
+    clock = ManualClock(SLOT)
+    assert DatabaseClock(clock).now() == SLOT
+    assert DatabaseClock(clock).age == timedelta.max
+
+
+async def test_it_goes_on_from_the_answer_by_the_monotonic_clock() -> None:
+    clock = ManualClock(SLOT)
+    time = DatabaseClock(clock)
+    time.note(SLOT + HOUR, asked=0.0, answered=0.0)
+    await clock.advance(timedelta(seconds=3))
+    assert time.now() == SLOT + HOUR + timedelta(seconds=3)
+    assert time.until(SLOT + HOUR + timedelta(seconds=4)) == timedelta(seconds=1)
+    assert time.age == timedelta(seconds=3)
+
+
+@given(st.lists(st.tuples(st.floats(0, 0.5), st.floats(0, 1)), min_size=1, max_size=30))
+def test_whatever_the_round_trips_it_is_never_ahead_of_the_database(
+    trips: list[tuple[float, float]],
+) -> None:
+    """The server reads its clock at any moment of the round trip."""
+    clock = ManualClock(SLOT)
+    time = DatabaseClock(clock)
+    at = 0.0
+    for trip, share in trips:
+        server = SLOT + timedelta(seconds=at + trip * share)
+        time.note(server, asked=at, answered=at + trip)
+        at += trip
+    quickest = min(trip for trip, _ in trips)
+    behind = SLOT - time.now()
+    # The manual clock stands at 0, when the server's said SLOT.
+    assert timedelta(microseconds=-2) <= behind <= timedelta(seconds=quickest, microseconds=2)
+
+
+def test_a_clock_that_was_set_is_noticed_and_believed() -> None:
+    time = DatabaseClock(ManualClock(SLOT))
+    assert not time.note(SLOT, asked=0.0, answered=0.0)
+    assert not time.note(SLOT + timedelta(seconds=1.02), asked=1.0, answered=1.01)
+    assert time.note(SLOT - HOUR, asked=2.0, answered=2.01)
+    assert time.now() == SLOT - HOUR - timedelta(seconds=2.01)
+    assert time.note(SLOT, asked=3.0, answered=3.0)
+
+
+def test_old_answers_are_forgotten() -> None:
+    time = DatabaseClock(ManualClock(SLOT))
+    time.note(SLOT, asked=0.0, answered=0.0)
+    drifted = SLOT + timedelta(seconds=20.02)
+    assert not time.note(drifted, asked=20.0, answered=20.01)
+    assert time.now() == drifted - timedelta(seconds=20.01)
