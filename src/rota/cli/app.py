@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from rota.cli import config, doctor, migrate, output, when
+from rota.cli import config, demo, doctor, migrate, output, runs, schedules, serve, when
 from rota.errors import RotaError
 from rota.version import __version__
 
@@ -33,6 +33,18 @@ def rota(
 
 # One line per command or group, in the order of `rota --help`. Each lives in its own file and
 # imports what is heavy (the database, the engine) inside the command, so that all start quickly.
+app.command()(serve.serve)
+app.command()(demo.demo)
+app.command()(schedules.add)
+app.command("list")(schedules.list_)
+app.command()(schedules.show)
+app.command()(schedules.edit)
+app.command()(schedules.pause)
+app.command()(schedules.resume)
+app.command()(schedules.delete)
+app.command()(runs.trigger)
+app.command()(runs.runs)
+app.command()(runs.why)
 app.command("next")(when.next_)
 app.command()(when.explain)
 app.command()(migrate.migrate)

@@ -68,6 +68,11 @@ def say(text: str, *, style: str | None = None) -> None:
     console().print(text, style=style)
 
 
+def note(text: str) -> None:
+    """One line beside the result, on stderr."""
+    console(stderr=True).print(text, style="dim")
+
+
 def table(rows: Iterable[Sequence[str | Text]], *, headers: Sequence[str] = ()) -> None:
     """Rows with their columns aligned; long cells wrap within their column on a terminal."""
     from rich.table import Table  # noqa: PLC0415 - see console

@@ -1,0 +1,75 @@
+"""Who may call: one guard for every route, which refuses what no route has allowed.
+
+A route names the scope it needs in its `opt`; one that names none is refused, so a route added
+without a thought is closed and not open. The key comes from the `Authorization` header and from
+nowhere else: a cookie would be sent along by other sites.
+"""
+
+from http import HTTPStatus
+from typing import Any, Final
+
+from litestar import Request
+from litestar.connection import ASGIConnection
+from litestar.handlers import BaseRouteHandler
+
+from rota.api.engine import Engine
+from rota.api.problems import Refused
+from rota.tenants.authenticate import Authenticator
+from rota.tenants.tenant import Principal, Scope
+
+_OPT: Final = "rota_scope"
+_PUBLIC: Final = "public"
+
+PUBLIC: Final[dict[str, str]] = {_OPT: _PUBLIC}
+"""For a route that anybody may call."""
+
+_CHALLENGE: Final = {"WWW-Authenticate": 'Bearer realm="rota"'}
+
+
+def needs(scope: Scope) -> dict[str, str]:
+    """For a route that takes a key with this scope."""
+    return {_OPT: scope}
+
+
+def scope_of(opt: dict[str, Any]) -> str | None:
+    """The scope that a route's `opt` asks for; None for a public one."""
+    scope = opt.get(_OPT)
+    return None if scope == _PUBLIC else scope
+
+
+class Guard:
+    """Lets a request through, with its principal noted, or refuses it."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._authenticator = Authenticator(engine.db, clock=engine.clock)
+
+    async def __call__(
+        self, connection: ASGIConnection[Any, Any, Any, Any], handler: BaseRouteHandler
+    ) -> None:
+        scope = handler.opt.get(_OPT)
+        if scope == _PUBLIC:
+            return
+        principal = await self._authenticator.authenticate(_key(connection))
+        if principal is None:
+            raise _unauthorized("expected a key that is known and in force, got another")
+        if scope is None or not principal.may(scope):
+            raise Refused(
+                HTTPStatus.FORBIDDEN, f"expected a key with the scope {scope}, got one without it"
+            )
+        connection.scope["auth"] = principal
+
+
+def caller(request: Request[Any, Any, Any]) -> Principal:
+    """Who is calling, as the guard found."""
+    return request.scope["auth"]
+
+
+def _key(connection: ASGIConnection[Any, Any, Any, Any]) -> str:
+    scheme, _, key = connection.headers.get("authorization", "").partition(" ")
+    if scheme.lower() != "bearer" or not key.strip():
+        raise _unauthorized("expected the header Authorization: Bearer rota_…, got none")
+    return key.strip()
+
+
+def _unauthorized(detail: str) -> Refused:
+    return Refused(HTTPStatus.UNAUTHORIZED, detail, headers=_CHALLENGE)

@@ -1,0 +1,26 @@
+"""What handlers need of the process they run in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from rota.clock import Clock
+    from rota.db import Database
+    from rota.events import Bus
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Engine:
+    """The database, the clock and the bus; made once, shared by all requests."""
+
+    db: Database
+    clock: Clock
+    bus: Bus
+    shards: int
+    """How many shards timers are spread over."""
+    is_stopping: Callable[[], bool] = lambda: False
+    """Whether the process is on its way out: it answers, but should get no new requests."""

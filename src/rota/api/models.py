@@ -1,0 +1,116 @@
+"""The shapes of requests and answers, for reading them and for the OpenAPI document."""
+
+from datetime import datetime
+from typing import Any
+
+import msgspec
+
+from rota.api.problems import Problem
+from rota.schedules.definition import Definition
+
+
+class Page(msgspec.Struct, frozen=True, kw_only=True):
+    """Some items of a list; `next_cursor` asks for those that follow, null when there are none."""
+
+    items: list[Any]
+    next_cursor: str | None
+
+
+class TriggerFields(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A run that is asked for; its payload takes the place of the schedule's own."""
+
+    payload: Any = None
+
+
+class BulkItem(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What became of one item: a schedule, or a problem."""
+
+    index: int
+    id: str | None = None
+    key: str | None = None
+    name: str | None = None
+    status: str | None = None
+    next_fire_at: datetime | None = None
+    warnings: list[str] = []
+    problem: Problem | None = None
+
+
+class BulkResult(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of all items, in their order."""
+
+    created: int
+    failed: int
+    items: list[BulkItem]
+
+
+_READ_ONLY: dict[str, Any] = {
+    "id": {"type": "string"},
+    "status": {"enum": ["active", "paused", "completed"]},
+    "next_fire_at": {"type": ["string", "null"], "format": "date-time"},
+    "last_fire_at": {"type": ["string", "null"], "format": "date-time"},
+    "last_status": {"type": ["string", "null"]},
+    "version": {"type": "integer"},
+    "created_at": {"type": "string", "format": "date-time"},
+    "updated_at": {"type": "string", "format": "date-time"},
+}
+
+
+def schedule_schemas() -> dict[str, Any]:
+    """The schemas of a schedule: as it is given, changed and read."""
+    _, components = msgspec.json.schema_components((Definition,))
+    fields = {name: _field(each) for name, each in components["Definition"]["properties"].items()}
+    given = {"type": "object", "additionalProperties": False}
+    open_ = {name: _nullable(each) for name, each in fields.items()}
+    return {
+        "ScheduleFields": {
+            **given,
+            "description": "Exactly one trigger and one target; a name, a key or both.",
+            "properties": open_,
+        },
+        "ScheduleChanges": {
+            **given,
+            "description": "Fields to change; null takes one back to its default.",
+            "properties": open_,
+        },
+        "Schedule": {
+            "type": "object",
+            "required": [*_READ_ONLY, *fields],
+            "properties": {**open_, **_READ_ONLY},
+        },
+        "BulkFields": {
+            **given,
+            "required": ["items"],
+            "properties": {
+                "items": {
+                    "type": "array",
+                    "maxItems": 10_000,
+                    "items": {"$ref": "#/components/schemas/ScheduleFields"},
+                }
+            },
+        },
+        "SchedulePage": _page("Schedule"),
+        "FiringPage": _page("Firing"),
+        "AttemptPage": _page("Attempt"),
+    }
+
+
+def _page(name: str) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "required": ["items", "next_cursor"],
+        "properties": {
+            "items": {"type": "array", "items": {"$ref": f"#/components/schemas/{name}"}},
+            "next_cursor": {"type": ["string", "null"]},
+        },
+    }
+
+
+def _field(schema: dict[str, Any]) -> dict[str, Any]:
+    """A length of time is written as people write it, and read as that or as seconds."""
+    if schema.get("format") == "duration":
+        return {"type": ["string", "number"], "description": '"5m", ISO 8601 or seconds'}
+    return schema
+
+
+def _nullable(schema: dict[str, Any]) -> dict[str, Any]:
+    return {"anyOf": [schema, {"type": "null"}]}

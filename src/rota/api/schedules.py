@@ -1,0 +1,129 @@
+"""`/v1/schedules`: create, list, inspect, edit, delete, and put by key."""
+
+from typing import Any
+from uuid import UUID
+
+from litestar import Response, delete, get, patch, post, put
+
+from rota.api import access, bodies, cursors, models, paths, views
+from rota.api.given import AnyRequest, Caller, Named, TheEngine
+from rota.api.problems import not_found
+from rota.api.queries import Query
+from rota.db import Tx
+from rota.schedules import service
+from rota.tenants.tenant import Principal
+
+_BY_KEY = "/v1/schedules/by-key/"
+_STATUSES = ("active", "paused", "completed")
+_FILTERS = ("enabled", "job_type", "tag", "status", "q", "key", "name")
+
+
+@post("/v1/schedules", opt=access.needs("write"))
+async def create_schedule(request: AnyRequest, engine: TheEngine, caller: Caller) -> dict[str, Any]:
+    """Create a schedule."""
+    fields = await bodies.read_object(request)
+
+    async def work(tx: Tx) -> dict[str, Any]:
+        done = await service.create(tx, caller.tenant, fields, shards=engine.shards)
+        return await saved(tx, caller, done)
+
+    return await engine.db.run(work)
+
+
+@get("/v1/schedules", opt=access.needs("read"))
+async def list_schedules(request: AnyRequest, engine: TheEngine, caller: Caller) -> models.Page:
+    """List, filter and search schedules, the newest first."""
+    query = Query(request, *_FILTERS, "limit", "cursor")
+    wanted = service.Filter(
+        status=query.choice("status", _STATUSES),
+        enabled=query.flag("enabled"),
+        job_type=query.text("job_type"),
+        tag=query.text("tag"),
+        key=query.text("key"),
+        name=query.text("name"),
+        q=query.text("q"),
+    )
+    limit = query.limit()
+    after = cursors.decode(query.text("cursor"), UUID)
+
+    async def work(tx: Tx) -> list[service.Standing]:
+        # One more than asked for tells whether there is another page.
+        return await service.page(tx, caller.tenant.id, wanted, after=after, limit=limit + 1)
+
+    found = await engine.db.run(work, read_only=True)
+    page = found[:limit]
+    more = cursors.encode(page[-1].schedule.id) if len(found) > limit else None
+    return models.Page(items=[views.schedule(each) for each in page], next_cursor=more)
+
+
+@get("/v1/schedules/{schedule_id:str}", opt=access.needs("read"))
+async def get_schedule(engine: TheEngine, caller: Caller, schedule_id: Named) -> dict[str, Any]:
+    """One schedule."""
+    id_ = paths.schedule_id(schedule_id)
+    return await engine.db.run(lambda tx: shown(tx, caller, id_), read_only=True)
+
+
+@patch("/v1/schedules/{schedule_id:str}", opt=access.needs("write"))
+async def update_schedule(
+    request: AnyRequest, engine: TheEngine, caller: Caller, schedule_id: Named
+) -> dict[str, Any]:
+    """Change the fields given; null takes one back to its default. Re-arms from now."""
+    id_ = paths.schedule_id(schedule_id)
+    changes = await bodies.read_object(request)
+
+    async def work(tx: Tx) -> dict[str, Any]:
+        return await saved(tx, caller, await service.update(tx, caller.tenant, id_, changes))
+
+    return await engine.db.run(work)
+
+
+@delete("/v1/schedules/{schedule_id:str}", opt=access.needs("write"))
+async def delete_schedule(engine: TheEngine, caller: Caller, schedule_id: Named) -> None:
+    """Delete a schedule; its history stays."""
+    id_ = paths.schedule_id(schedule_id)
+    await engine.db.run(lambda tx: service.delete(tx, caller.tenant, id_))
+
+
+@put("/v1/schedules/by-key/{key:path}", opt=access.needs("write"))
+async def put_schedule(
+    request: AnyRequest, engine: TheEngine, caller: Caller
+) -> Response[dict[str, Any]]:
+    """Create the schedule with this key, or make it what is given."""
+    key = paths.rest_of(request, _BY_KEY)
+    fields = await bodies.read_object(request)
+
+    async def work(tx: Tx) -> Response[dict[str, Any]]:
+        done = await service.upsert_by_key(tx, caller.tenant, key, fields, shards=engine.shards)
+        status = 201 if done.outcome == "created" else 200
+        return Response(await saved(tx, caller, done), status_code=status)
+
+    # Putting the same twice is putting it once, so a commit in doubt may simply be tried again.
+    return await engine.db.run(work, repeatable=True)
+
+
+ROUTES = (
+    create_schedule,
+    list_schedules,
+    get_schedule,
+    update_schedule,
+    delete_schedule,
+    put_schedule,
+)
+
+
+async def standing(tx: Tx, caller: Principal, schedule_id: UUID) -> service.Standing:
+    """The caller's schedule; not found when the caller has none of this id."""
+    found = await service.find(tx, caller.tenant.id, schedule_id)
+    if found is None:
+        raise not_found("schedule")
+    return found
+
+
+async def shown(tx: Tx, caller: Principal, schedule_id: UUID) -> dict[str, Any]:
+    """The caller's schedule as it is seen."""
+    return views.schedule(await standing(tx, caller, schedule_id))
+
+
+async def saved(tx: Tx, caller: Principal, done: service.Saved) -> dict[str, Any]:
+    """A schedule just written, with what there is to say about it."""
+    return await shown(tx, caller, done.schedule.id) | {"warnings": list(done.warnings)}

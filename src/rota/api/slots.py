@@ -1,0 +1,117 @@
+"""When things will happen: `next` and `preview`."""
+
+from datetime import datetime
+
+import msgspec
+from litestar import get, post
+
+from rota.api import access, bodies, paths, schedules, views
+from rota.api.given import AnyRequest, Caller, Named, TheEngine
+from rota.api.problems import bad_field
+from rota.api.queries import Query
+from rota.errors import InvalidInput
+from rota.triggers.at import parse_instant
+from rota.triggers.english import explain
+from rota.triggers.limits import require_future
+from rota.triggers.parse import parse
+from rota.triggers.preview import MAX_COUNT, preview
+from rota.triggers.trigger import Trigger
+from rota.triggers.warnings import warnings
+from rota.triggers.zones import zone
+
+_TRIGGERS = ("when", "cron_expr", "interval", "run_at", "rrule", "text")
+
+
+class Upcoming(msgspec.Struct, frozen=True, kw_only=True):
+    """The slots to come, and what they mean."""
+
+    explanation: str
+    timezone: str
+    slots: list[views.Slot]
+    warnings: list[str]
+
+
+class PreviewFields(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A trigger to look at: exactly one of the first six."""
+
+    when: str | None = None
+    cron_expr: str | None = None
+    interval: str | int | float | None = None
+    run_at: str | None = None
+    rrule: str | None = None
+    text: str | None = None
+    timezone: str | None = None
+    after: str | None = None
+    count: int = 10
+
+
+@get("/v1/schedules/{schedule_id:str}/next", opt=access.needs("read"))
+async def next_slots(
+    request: AnyRequest, engine: TheEngine, caller: Caller, schedule_id: Named
+) -> Upcoming:
+    """The next slots of a schedule, with zone, UTC and clock-change notes."""
+    query = Query(request, "count", "after")
+    count = query.number("count", default=10, low=1, high=MAX_COUNT)
+    id_ = paths.schedule_id(schedule_id)
+    found = await engine.db.run(lambda tx: schedules.standing(tx, caller, id_), read_only=True)
+    trigger = found.schedule.trigger
+    given = query.text("after")
+    after = instant(given, "after", trigger.timezone) if given else engine.clock.now()
+    return _upcoming(trigger, after, count)
+
+
+@post("/v1/preview", status_code=200, opt=access.needs("read"))
+async def preview_slots(request: AnyRequest, engine: TheEngine) -> Upcoming:
+    """The next slots of a trigger that is not stored anywhere."""
+    fields = await bodies.read_as(request, PreviewFields)
+    if not 1 <= fields.count <= MAX_COUNT:
+        raise bad_field("count", f"expected a number from 1 to {MAX_COUNT}, got {fields.count}")
+    now = engine.clock.now()
+    zone_name = fields.timezone or "UTC"
+    after = instant(fields.after, "after", zone_name) if fields.after else now
+    trigger = _trigger(fields, now)
+    require_future(trigger, after)
+    return _upcoming(trigger, after, fields.count)
+
+
+ROUTES = (next_slots, preview_slots)
+
+
+def _trigger(fields: PreviewFields, now: datetime) -> Trigger:
+    given = [name for name in _TRIGGERS if getattr(fields, name) is not None]
+    if len(given) != 1:
+        got = " and ".join(given) or "none"
+        raise bad_field(given[0] if given else "when", f"expected exactly one trigger, got {got}")
+    name = given[0]
+    value: str | float = getattr(fields, name)
+    written = value if isinstance(value, str) else f"{value} seconds"
+    try:
+        return parse(written, fields.timezone, now=now)
+    except InvalidInput as error:
+        # Named as the caller named it; the trigger's own word for a part of it is in the message.
+        zone_is_wrong = error.field == "timezone"
+        raise bad_field("timezone" if zone_is_wrong else name, error.message) from error
+
+
+def _upcoming(trigger: Trigger, after: datetime, count: int) -> Upcoming:
+    return Upcoming(
+        explanation=explain(trigger),
+        timezone=trigger.timezone,
+        slots=[
+            views.Slot(utc=slot.instant, local=slot.local.isoformat(), note=slot.note)
+            for slot in preview(trigger, after=after, count=count)
+        ],
+        warnings=warnings(trigger, after=after),
+    )
+
+
+def instant(text: str, field: str, timezone: str) -> datetime:
+    """The instant that a text names; without an offset, on the wall clock of the zone."""
+    try:
+        in_zone = zone(timezone)
+    except InvalidInput as error:
+        raise bad_field("timezone", error.message) from error
+    try:
+        return parse_instant(text, in_zone)
+    except InvalidInput as error:
+        raise bad_field(field, error.message) from error

@@ -1,0 +1,161 @@
+"""How commands reach a server: through its API, by the address and key that the configuration or
+the data folder names.
+
+Plain `http.client`, so that a command starts quickly: no redirect is followed (the key would go
+along) and no proxy is asked.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, cast
+from urllib.parse import quote, urlencode, urlsplit
+
+import typer
+
+from rota import config as configuration
+from rota.errors import CallerError, InvalidConfig, TemporaryError
+from rota.runtime import files
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+    from rota.config import Config
+
+_TIMEOUT_SECONDS = 30.0
+_MAX_REPLY = 64 * 1024 * 1024
+
+Url = Annotated[str | None, typer.Option("--url", help="The server to talk to. (ROTA_URL)")]
+
+
+class RequestRefused(CallerError):
+    """The server said no; its own sentence says why."""
+
+    def __init__(self, status: int, detail: str) -> None:
+        super().__init__(detail)
+        self.status = status
+
+
+class ServerAway(TemporaryError):
+    """No server answered, or not as one."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Client:
+    """A server and the key to it."""
+
+    url: str
+    key: str
+
+    def get(self, path: str, **query: object) -> Any:
+        """The JSON at a path; parameters that are None are left out."""
+        given = {name: str(value) for name, value in query.items() if value is not None}
+        return self._request("GET", f"{path}?{urlencode(given)}" if given else path)
+
+    def post(self, path: str, body: object = None) -> Any:
+        return self._request("POST", path, body)
+
+    def put(self, path: str, body: object) -> Any:
+        return self._request("PUT", path, body)
+
+    def patch(self, path: str, body: object) -> Any:
+        return self._request("PATCH", path, body)
+
+    def delete(self, path: str) -> Any:
+        return self._request("DELETE", path)
+
+    def items(self, path: str, **query: object) -> Iterator[dict[str, Any]]:
+        """Every item of a list, page by page."""
+        cursor: str | None = None
+        while True:
+            page = self.get(path, cursor=cursor, **query)
+            yield from page["items"]
+            cursor = page["next_cursor"]
+            if cursor is None:
+                return
+
+    def _request(self, method: str, path: str, body: object = None) -> Any:
+        headers = {"Authorization": f"Bearer {self.key}", "Accept": "application/json"}
+        content = None
+        if body is not None:
+            content = json.dumps(body).encode()
+            headers["Content-Type"] = "application/json"
+        status, reply = self._exchange(method, path, content, headers)
+        value = _decoded(reply)
+        if status >= 400:
+            raise RequestRefused(status, _sentence(status, value))
+        if value is None and reply:
+            raise ServerAway(f"expected Rota at {self.url}, got an answer that is not JSON")
+        return value
+
+    def _exchange(
+        self, method: str, path: str, content: bytes | None, headers: Mapping[str, str]
+    ) -> tuple[int, bytes]:
+        import http.client  # noqa: PLC0415 - slow to import, see app.py
+
+        parts = urlsplit(self.url)
+        secure = parts.scheme == "https"
+        kind = http.client.HTTPSConnection if secure else http.client.HTTPConnection
+        connection = kind(parts.hostname or "", parts.port, timeout=_TIMEOUT_SECONDS)
+        try:
+            connection.request(method, parts.path + path, body=content, headers=dict(headers))
+            response = connection.getresponse()
+            return response.status, response.read(_MAX_REPLY)
+        except (OSError, http.client.HTTPException) as error:
+            reason = str(error) or type(error).__name__
+            raise ServerAway(
+                f"expected a server at {self.url}, got none: {reason}. `rota serve` starts one"
+            ) from error
+        finally:
+            connection.close()
+
+
+def connect(
+    *, url: str | None = None, data_dir: str | None = None, file: Path | None = None
+) -> Client:
+    """The server that flags, environment or `rota.toml` name; else the one of the data folder."""
+    config = configuration.read({"url": url, "data_dir": data_dir}, file=file)
+    return Client(url=config.url or _found_url(config), key=config.api_key or _found_key(config))
+
+
+def segment(text: str) -> str:
+    """Text as one segment of a path."""
+    return quote(text, safe="")
+
+
+def _found_url(config: Config) -> str:
+    url = files.read(config.data_dir, files.URL)
+    if url is None:
+        found = f"url: expected the address of a server, and none runs on {config.data_dir}"
+        raise InvalidConfig((f"{found}: start one with `rota serve`, or set ROTA_URL",))
+    return url
+
+
+def _found_key(config: Config) -> str:
+    key = files.read(config.data_dir, files.KEY)
+    if key is None:
+        raise InvalidConfig(
+            (f"api_key: expected a key, found none in {config.data_dir}: set ROTA_API_KEY",)
+        )
+    return key
+
+
+def _decoded(reply: bytes) -> Any:
+    try:
+        return json.loads(reply) if reply else None
+    except ValueError:
+        return None
+
+
+def _sentence(status: int, value: Any) -> str:
+    """What the server said, with each field at fault when there are several."""
+    problem = cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+    if "detail" not in problem:
+        return f"expected Rota to answer, got status {status}"
+    errors = cast("list[dict[str, str]]", problem.get("errors") or [])
+    if len(errors) < 2:
+        return str(problem["detail"])
+    lines = [f"  {error.get('field')}: {error.get('message')}" for error in errors]
+    return "\n".join([f"{len(errors)} fields are wrong:", *lines])

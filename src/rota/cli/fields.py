@@ -1,0 +1,102 @@
+"""The options of `rota add` and `rota edit`, as fields of the API."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Annotated, Any
+
+import typer
+
+Tz = Annotated[
+    str | None, typer.Option("--tz", metavar="ZONE", help="UTC, an IANA name or ±HH:MM.")
+]
+Payload = Annotated[str | None, typer.Option(metavar="JSON", help="What the target is sent.")]
+Task = Annotated[
+    str | None, typer.Option("--task", metavar="NAME", help="Run this task instead of a URL.")
+]
+Queue = Annotated[str | None, typer.Option(help="The queue its workers listen to.")]
+Key = Annotated[str | None, typer.Option("--key", help="A key of your own, unique to you.")]
+Description = Annotated[str | None, typer.Option(help="A sentence for people.")]
+Tags = Annotated[list[str] | None, typer.Option("--tag", help="A tag; may be given again.")]
+Method = Annotated[str | None, typer.Option(help="The HTTP method. POST unless said.")]
+Headers = Annotated[
+    list[str] | None, typer.Option("--header", metavar="NAME:VALUE", help="May be given again.")
+]
+Overlap = Annotated[
+    str | None, typer.Option(help="skip, queue, cancel_previous or allow, when still running.")
+]
+Misfire = Annotated[
+    str | None, typer.Option(help="fire_late, fire_most_recent or skip, after an outage.")
+]
+Timeout = Annotated[float | None, typer.Option(metavar="SECONDS", help="For one attempt.")]
+Attempts = Annotated[int | None, typer.Option(help="How often it is tried in all.")]
+Priority = Annotated[int | None, typer.Option(help="0 to 9; higher goes first.")]
+Others = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="FIELD=VALUE", help="Any other field of the API, as JSON."),
+]
+
+_RULE = re.compile(r"\s*(RRULE|DTSTART|RDATE|EXDATE|FREQ=)", re.IGNORECASE)
+_LIKE_CRON = re.compile(r"[*?#@]|\s*[\d,/-]+\s+[\d,/-]+(\s|$)")
+
+
+def trigger(when: str, tz: str | None) -> dict[str, Any]:
+    """The trigger field that WHEN is, so that a schedule reads back as what it was."""
+    from rota import durations  # noqa: PLC0415 - started late, see app.py
+    from rota.triggers.at import ISO, parse_instant  # noqa: PLC0415
+    from rota.triggers.zones import zone  # noqa: PLC0415
+
+    if ISO.fullmatch(when.strip()):
+        instant = parse_instant(when.strip(), zone(tz or "UTC"))
+        return {"run_at": instant.isoformat().replace("+00:00", "Z")}
+    if _RULE.match(when):
+        return {"rrule": when}
+    try:
+        durations.parse(when)
+    except durations.InvalidDuration:
+        return {"cron_expr": when} if _LIKE_CRON.match(when) or "*" in when else {"text": when}
+    return {"interval": when}
+
+
+def given(**fields: object) -> dict[str, Any]:
+    """The fields that a person gave a value."""
+    return {name: value for name, value in fields.items() if value is not None and value != []}
+
+
+def payload(text: str | None) -> dict[str, Any]:
+    """The payload field, read as JSON."""
+    return {} if text is None else {"payload": _json(text, "--payload")}
+
+
+def headers(pairs: list[str] | None) -> dict[str, Any]:
+    """The headers field, from `Name: value` each."""
+    found: dict[str, str] = {}
+    for pair in pairs or []:
+        name, colon, value = pair.partition(":")
+        if not colon or not name.strip():
+            raise typer.BadParameter(f"expected NAME:VALUE, got {pair!r}", param_hint="--header")
+        found[name.strip()] = value.strip()
+    return {"headers": found} if found else {}
+
+
+def others(pairs: list[str] | None) -> dict[str, Any]:
+    """Any fields, each `name=value`; the value is JSON, or text when it is not."""
+    found: dict[str, Any] = {}
+    for pair in pairs or []:
+        name, equals, value = pair.partition("=")
+        if not equals or not name.strip():
+            raise typer.BadParameter(f"expected FIELD=VALUE, got {pair!r}", param_hint="--set")
+        try:
+            found[name.strip()] = json.loads(value)
+        except ValueError:
+            found[name.strip()] = value
+    return found
+
+
+def _json(text: str, option: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        message = f"expected JSON, got {text[:60]!r}: {error}"
+        raise typer.BadParameter(message, param_hint=option) from error

@@ -1,0 +1,95 @@
+"""The API's listening socket and its server, run inside the process's own event loop."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import socket
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+import uvicorn
+
+from rota.errors import InvalidConfig
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
+    from litestar import Litestar
+
+_BACKLOG = 2048
+_GRACE = timedelta(seconds=5)
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """A socket that accepts connections, or an InvalidConfig that says why it cannot be had.
+
+    Made before anything is started: a port in use must be a sentence, not half a start.
+    """
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(
+            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+        listener = socket.socket(family, kind, protocol)
+    except OSError as error:
+        raise _unusable(host, port, error) from error
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(address)
+        listener.listen(_BACKLOG)
+        listener.setblocking(False)
+    except OSError as error:
+        listener.close()
+        raise _unusable(host, port, error) from error
+    return listener
+
+
+def url_of(listener: socket.socket, host: str) -> str:
+    """Where to reach it from this machine; a wildcard address is named as loopback."""
+    port = listener.getsockname()[1]
+    here = {"0.0.0.0": "127.0.0.1", "::": "[::1]", "": "127.0.0.1"}  # noqa: S104 - names of it
+    name = here.get(host) or (f"[{host}]" if ":" in host else host)
+    return f"http://{name}:{port}"
+
+
+class WebServer:
+    """Uvicorn without its signal handlers: when to stop is decided by whoever started it."""
+
+    def __init__(self, app: Litestar, listener: socket.socket) -> None:
+        config = uvicorn.Config(
+            app,
+            log_config=None,
+            access_log=False,
+            lifespan="on",
+            ws="none",
+            server_header=False,
+            date_header=True,
+            timeout_graceful_shutdown=int(_GRACE.total_seconds()),
+        )
+        self._server = _Server(config)
+        self._listener = listener
+        self._task: asyncio.Task[None] | None = None
+
+    def start(self) -> None:
+        """Begin to answer."""
+        self._task = asyncio.create_task(
+            self._server.serve(sockets=[self._listener]), name="rota api"
+        )
+
+    async def stop(self) -> None:
+        """Let requests in hand be answered, for a moment, and close."""
+        self._server.should_exit = True
+        if self._task is not None:
+            await asyncio.gather(self._task, return_exceptions=True)
+        self._listener.close()
+
+
+class _Server(uvicorn.Server):
+    @contextlib.contextmanager
+    def capture_signals(self) -> Generator[None]:
+        yield
+
+
+def _unusable(host: str, port: int, error: OSError) -> InvalidConfig:
+    reason = (error.strerror or str(error)).lower()
+    return InvalidConfig((f"port: expected {host} port {port} to be free, got: {reason}",))

@@ -1,0 +1,115 @@
+"""Events as log lines: `level  lease_taken  shard=3 fence=7`, one line each, on stderr.
+
+The engine never logs; it publishes, and this listens. What happens for every firing is for
+`--verbose`: at thousands a second a log would cost more than the firings.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+import sys
+from dataclasses import fields
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
+from uuid import UUID
+
+from rota.errors import TemporaryError
+from rota.events import Event, HandlerFailed
+from rota.telemetry.leases import LEASES, Together
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from rota.events import Bus
+
+_log = logging.getLogger("rota")
+
+_QUIET = frozenset({"PassDone", "FiringStarted", "FiringFinished", "FiringsClaimed"})
+"""Published for every pass or firing."""
+_WORD = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_MAX_VALUE = 300
+
+
+def start(bus: Bus, *, verbose: bool = False) -> Callable[[], None]:
+    """Log the bus's events from now on; returns what ends it."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(_Lines())
+    _log.addHandler(handler)
+    _log.setLevel(logging.DEBUG if verbose else logging.INFO)
+    _log.propagate = False
+    # The driver logs every try of its pool while the database is away, with a traceback; the
+    # events say it once.
+    logging.getLogger("asyncpg").setLevel(logging.CRITICAL)
+    leases = Together(_log.info)
+
+    def record(event: Event) -> None:
+        if isinstance(event, LEASES):
+            leases.add(event)
+        else:
+            _record(event)
+
+    unsubscribe = bus.subscribe(Event, record)
+
+    def stop() -> None:
+        unsubscribe()
+        leases.flush()
+        _log.removeHandler(handler)
+
+    return stop
+
+
+def describe(event: Event) -> str:
+    """The event's name and values on one line."""
+    values = [f"{each.name}={_value(getattr(event, each.name))}" for each in fields(event)]
+    return " ".join([name_of(event), *values])
+
+
+def name_of(event: Event) -> str:
+    """`LeaseTaken` as `lease_taken`."""
+    return _WORD.sub("_", type(event).__name__).lower()
+
+
+def level_of(event: Event) -> int:
+    """How much an operator cares."""
+    if isinstance(event, HandlerFailed):
+        return logging.ERROR
+    error = getattr(event, "error", None)
+    if error is not None:
+        # A text is somebody else's error (a target's), and some pass; any other is a fault of ours.
+        passing = not isinstance(error, Exception) or isinstance(error, TemporaryError)
+        return logging.WARNING if passing else logging.ERROR
+    return logging.DEBUG if type(event).__name__ in _QUIET else logging.INFO
+
+
+class _Lines(logging.Formatter):
+    """One line per record; the traceback of a fault follows it."""
+
+    def __init__(self) -> None:
+        super().__init__("%(asctime)s %(levelname)-7s %(message)s")
+
+
+def _record(event: Event) -> None:
+    level = level_of(event)
+    if not _log.isEnabledFor(level):
+        return
+    error = getattr(event, "error", None)
+    trace = error if level >= logging.ERROR and isinstance(error, Exception) else None
+    _log.log(level, "%s", describe(event), exc_info=trace)
+
+
+def _value(value: object) -> str:
+    """Plain where that cannot be misread, quoted where it could: no text can forge a line."""
+    match value:
+        case datetime():
+            return value.isoformat()
+        case timedelta():
+            return f"{value.total_seconds():g}s"
+        case bool() | int() | float() | UUID() | None:
+            return str(value)
+        case Exception():
+            return json.dumps(f"{type(value).__name__}: {value}"[:_MAX_VALUE])
+        case _:
+            text = str(value)[:_MAX_VALUE]
+            return text if re.fullmatch(r"[\w.:/+-]+", text) else json.dumps(text)
