@@ -83,6 +83,22 @@ class ManualClock:
         await _settle()
 
 
+async def set_or_late(event: asyncio.Event, interval: timedelta, clock: Clock) -> None:
+    """Return when the event is set or the interval has passed, whichever comes first."""
+    if event.is_set():
+        return
+    waits: set[asyncio.Task[object]] = {
+        asyncio.create_task(event.wait()),
+        asyncio.ensure_future(clock.sleep(interval)),
+    }
+    try:
+        await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for wait in waits:
+            wait.cancel()
+        await asyncio.wait(waits)
+
+
 async def _settle() -> None:
     """Let tasks that have just been woken run up to their next wait."""
     for _ in range(10):

@@ -232,6 +232,18 @@ async def test_cancelling_what_a_worker_holds_asks_the_worker(db: Database) -> N
     assert (row["state"], row["cancel_reason"]) == ("running", "first")
 
 
+async def test_a_success_that_somebody_wanted_ended_is_a_plain_success(db: Database) -> None:
+    schedule = await make_schedule(db)
+    id_ = await fire(db, schedule)
+    me = some_worker()
+    (each,) = await take(db, me)
+    async with db.transaction() as tx:
+        await cancel(tx, id_, "too late")
+        await settle(tx, me, [ended(each)])
+    row = (await firing_rows(db))[id_]
+    assert (row["status"], row["reason"]) == ("succeeded", None)
+
+
 async def test_a_failed_attempt_that_somebody_wants_ended_is_not_tried_again(
     db: Database,
 ) -> None:

@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
+import pytest
 from tests.db.queue_support import (
     SECOND,
     attempt_rows,
@@ -21,11 +22,14 @@ from tests.db.queue_support import (
     take,
 )
 
+from rota.clock import ManualClock
 from rota.db import Database, Session, driver
+from rota.errors import TemporaryError
 from rota.events import Bus, Recorder
 from rota.queue.cancel import cancel
 from rota.queue.finish import settle
 from rota.queue.rescue import LAST_ATTEMPT, gone_workers, rescue
+from rota.workers import rescuer as rescuing
 from rota.workers.events import FiringRescued
 from rota.workers.rescuer import Rescuer
 
@@ -203,3 +207,28 @@ async def test_a_worker_that_got_a_new_session_in_time_keeps_its_claims(
             assert await tx.fetch_value(_END)
     assert await rescuer.run_once() == 0
     assert await rescuer.run_once() == 1
+
+
+async def test_after_an_outage_others_are_given_the_time_to_come_back(
+    db: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also those whose claims have run out meanwhile: they may have outcomes to record."""
+    clock = ManualClock(await database_now(db))
+    schedule = await make_schedule(db)
+    await fire(db, schedule)
+    await take(db, some_worker(), visibility=EXPIRED)
+    rescuer = Rescuer(db, Bus(), clock=clock, grace=4 * SECOND)
+    assert await rescuer.run_once() == 0
+    await clock.advance(3 * SECOND)
+    with monkeypatch.context() as outage:
+        outage.setattr(rescuing, "gone_workers", _away)
+        with pytest.raises(TemporaryError):
+            await rescuer.run_once()
+    await clock.advance(3 * SECOND)
+    assert await rescuer.run_once() == 0
+    await clock.advance(SECOND)
+    assert await rescuer.run_once() == 1
+
+
+async def _away(_: object) -> frozenset[UUID]:
+    raise TemporaryError("the database is away")

@@ -115,18 +115,42 @@ async def test_what_has_begun_is_left_to_end(db: Database, reason: str) -> None:
     assert row["cancel_reason"] is None
 
 
-async def test_a_slot_that_was_prepared_ahead_fires_as_edited_and_is_not_lost(db: Database) -> None:
+@pytest.mark.parametrize("state", ["waiting", "running", "blocked"])
+async def test_a_slot_that_was_prepared_ahead_fires_as_edited_and_is_not_lost(
+    db: Database, state: str
+) -> None:
+    office = await Office.open(db)
+    made = await office.create()
+    slot = made.anchor_at + HOUR
+    firing = await office.enqueue(made, slot=slot, state=state, attempt=int(state == "running"))
+    await office.set_timer(made, slot + HOUR)
+    async with heard(db, "rota_recall") as payloads:
+        saved = await office.update(made, payload={"new": True}, priority=9)
+    # A worker that holds it is told, and claims it anew.
+    assert payloads == ([str(made.id)] if state == "running" else [])
+    (row,) = await office.queue(made)
+    assert (row["id"], row["state"], row["cancel_reason"]) == (firing, state, None)
+    assert (row["version"], row["priority"]) == (saved.schedule.version, 9)
+    timer = await office.timer(made)
+    assert timer is not None
+    assert (timer["scheduled_for"], timer["version"]) == (slot + HOUR, saved.schedule.version)
+    assert await office.firings(made) == []
+
+
+async def test_a_timer_is_never_set_to_a_slot_that_has_its_outcome(db: Database) -> None:
+    """Paused and resumed within the lead: an outage from then on is recorded from the next one."""
     office = await Office.open(db)
     made = await office.create()
     slot = made.anchor_at + HOUR
     await office.enqueue(made, slot=slot)
     await office.set_timer(made, slot + HOUR)
-    saved = await office.update(made, payload={"new": True})
+    await office.pause(made)
+    await office.resume(made)
+    (row,) = await office.firings(made)
+    assert (row["scheduled_for"], row["status"], row["reason"]) == (slot, "skipped", "paused")
     timer = await office.timer(made)
     assert timer is not None
-    assert (timer["scheduled_for"], timer["version"]) == (slot, saved.schedule.version)
-    assert await office.queue(made) == []
-    assert await office.firings(made) == []
+    assert timer["scheduled_for"] == slot + HOUR
 
 
 async def test_a_slot_that_was_prepared_ahead_and_is_no_more_is_recorded(db: Database) -> None:

@@ -302,6 +302,31 @@ async def test_a_claim_held_ahead_is_given_back_when_its_schedule_is_paused(
     assert (await firing_rows(db))[id_]["attempt"] == 0
 
 
+_EDIT = """
+    WITH edited AS (
+        UPDATE schedules SET version = 2, definition = definition || '{"body": "new"}' WHERE id = $1
+    ), held AS (
+        UPDATE queue SET version = 2 WHERE schedule_id = $1 RETURNING schedule_id
+    ) SELECT pg_notify('rota_recall', schedule_id::text) FROM held
+"""
+
+
+async def test_a_claim_held_ahead_fires_as_its_schedule_was_edited(
+    db: Database, target: Target
+) -> None:
+    """What is sent is what the schedule says when it fires, not when the claim was made."""
+    schedule = await calling(db, target, "/ok")
+    async with working(db, listen=True) as crew:
+        id_ = await fire(db, schedule, available_in=1500 * MILLISECOND)
+        await _until(lambda: crew.worker.held == 1)
+        async with db.transaction() as tx:
+            await tx.fetch(_EDIT, schedule.id)
+        assert (await crew.recorder.wait_for(FiringFinished)).status == "succeeded"
+    assert [each.body for each in target.received] == [b"new"]
+    row = (await firing_rows(db))[id_]
+    assert (row["attempt"], row["version"]) == (1, 2)
+
+
 async def test_what_has_begun_when_its_schedule_is_paused_runs_to_its_end(
     db: Database, target: Target
 ) -> None:

@@ -24,6 +24,8 @@ transaction mode) prepared statements, LISTEN and session settings do not work: 
 or in session mode.
 """
 
+_CLOSE_TIMEOUT = 2.0
+
 _untyped: Any = asyncpg
 
 Isolation = str
@@ -106,6 +108,17 @@ def is_closed(connection: Connection) -> bool:
         return connection.is_closed()
     except asyncpg.InterfaceError:
         return True
+
+
+async def hang_up(connection: Connection) -> None:
+    """Close within a moment: a server that is gone must not keep us from connecting again."""
+    try:
+        await connection.close(timeout=_CLOSE_TIMEOUT)
+    except ERRORS:
+        connection.terminate()
+    except BaseException:
+        connection.terminate()
+        raise
 
 
 async def _keep_session(connection: Connection) -> None:

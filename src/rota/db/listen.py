@@ -14,9 +14,9 @@ import enum
 import random
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
-from rota.clock import Clock, SystemClock
+from rota.clock import Clock, SystemClock, set_or_late
 from rota.db import driver
 from rota.db.backoff import Backoff
 from rota.db.session import Session
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from rota.db.driver import Connection
 
 _MAX_NOTICES = 1_000
-_CLOSE_TIMEOUT = timedelta(seconds=2)
 
 
 class Cause(enum.Enum):
@@ -67,7 +66,7 @@ class Subscription:
 
     async def wait(self, timeout: timedelta) -> Wake:  # noqa: ASYNC109 - time is the clock's here
         """Return at the next notice, at once when some came since the last wait, or in time."""
-        await _set_or_late(self._bell, timeout, self._clock)
+        await set_or_late(self._bell, timeout, self._clock)
         self._bell.clear()
         notices, self._notices = frozenset(self._notices), set()
         missed, self._missed = self._missed, False
@@ -184,7 +183,7 @@ class Listener:
             self.last_error = error
         finally:
             self.connected = False
-            await _hang_up(connection)
+            await driver.hang_up(connection)
         return listened
 
     async def _watch(self, connection: Connection, lost: asyncio.Event) -> None:
@@ -193,7 +192,7 @@ class Listener:
         Asks from time to time: an idle connection whose server vanished says nothing by itself.
         """
         while not lost.is_set():
-            await _set_or_late(lost, self._ping_interval, self._clock)
+            await set_or_late(lost, self._ping_interval, self._clock)
             if not lost.is_set():
                 await connection.fetchval("SELECT 1", timeout=5.0)
 
@@ -206,30 +205,3 @@ class Listener:
     def _on_notice(self, _: Connection, _pid: int, channel: str, payload: str) -> None:
         for subscription in self._subscriptions:
             subscription.tell(Notice(channel, payload))
-
-
-async def _hang_up(connection: Connection) -> None:
-    """Close within a moment: a server that is gone must not keep us from connecting again."""
-    try:
-        await connection.close(timeout=_CLOSE_TIMEOUT.total_seconds())
-    except driver.ERRORS:
-        connection.terminate()
-    except BaseException:
-        connection.terminate()
-        raise
-
-
-async def _set_or_late(event: asyncio.Event, interval: timedelta, clock: Clock) -> None:
-    """Return when the event is set or the interval has passed, whichever comes first."""
-    if event.is_set():
-        return
-    waits: set[asyncio.Task[Any]] = {
-        asyncio.create_task(event.wait()),
-        asyncio.create_task(clock.sleep(interval)),
-    }
-    try:
-        await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
-    finally:
-        for wait in waits:
-            wait.cancel()
-        await asyncio.wait(waits)

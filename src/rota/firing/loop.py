@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from rota.clock import Clock, SystemClock
 from rota.db import Backoff, Cause
+from rota.db.server_clock import DatabaseClock
 from rota.errors import TemporaryError
 from rota.events import Bus
 from rota.firing import sql
@@ -30,7 +31,6 @@ from rota.firing.fire import fire
 from rota.firing.look import Look, Pass, Tally
 from rota.firing.marks import Marks
 from rota.firing.plan import plan
-from rota.firing.server_clock import ServerClock
 from rota.leases import FenceLost, hold
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ class Scheduler:
         self._failed: dict[tuple[UUID, int], float] = {}
         self._sweep_at = float("-inf")
         self._behind = False
-        self.server_clock = ServerClock()
+        self.server_clock = DatabaseClock(self._clock)
 
     async def run(self) -> None:
         """Pass until cancelled. What goes wrong is published, and the next pass follows (QW8)."""
@@ -215,7 +215,7 @@ class Scheduler:
             asked_at = self._clock.monotonic()
             reading = await sql.due(tx, lows, lead=lead, limit=limit)
             answered_at = self._clock.monotonic()
-        self.server_clock.tell(asked_at=asked_at, answered_at=answered_at, now=reading.now)
+        self.server_clock.note(reading.now, asked=asked_at, answered=answered_at)
         return Look(reading, lows, limit=limit, lead=lead)
 
     async def _report(self, look: Look, tally: Tally, leases: Mapping[int, Lease]) -> Pass:
@@ -244,9 +244,7 @@ class Scheduler:
                 completed=tally.completed,
                 refused=tally.refused,
                 lag=done.lag,
-                clock_offset=self.server_clock.offset(
-                    monotonic=self._clock.monotonic(), local=self._clock.now()
-                ),
+                clock_offset=self.server_clock.offset,
             )
         )
 
@@ -283,10 +281,9 @@ class Scheduler:
         """How long to wait: to the next instant of interest, and never longer than a poll."""
         if done.more:
             return _ZERO
-        now = self.server_clock.now(self._clock.monotonic())
-        if done.wake_at is None or now is None:
+        if done.wake_at is None:
             return self._settings.poll_interval
-        return min(max(_ZERO, done.wake_at - now), self._settings.poll_interval)
+        return min(max(_ZERO, self.server_clock.until(done.wake_at)), self._settings.poll_interval)
 
     async def _wait(self, pause: timedelta) -> None:
         if self._news is None:

@@ -20,7 +20,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Literal
 
 from rota.errors import ContractBroken
-from rota.firing.count import slots_within
+from rota.triggers.count import slots_within
 
 if TYPE_CHECKING:
     from rota.triggers.trigger import Trigger

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Self
 
-from rota.clock import Clock, SystemClock
+from rota.clock import Clock, SystemClock, set_or_late
 from rota.db import Backoff, Session, driver
 from rota.events import Bus, Event
 from rota.leases import sql
@@ -127,7 +127,7 @@ class NodeSession:
             raise
         finally:
             self.made.clear()
-            await _hang_up(connection)
+            await driver.hang_up(connection)
         return held
 
     async def _watch(self, connection: Connection) -> None:
@@ -141,7 +141,7 @@ class NodeSession:
         lost = asyncio.Event()
         connection.add_termination_listener(lambda _: lost.set())
         while True:
-            await _lost_or_late(lost, self._clock, self._ping_interval)
+            await set_or_late(lost, self._ping_interval, self._clock)
             if beats:
                 await connection.execute(sql.APPEAR, *sql.appearance(self._node), timeout=timeout)
             else:
@@ -156,24 +156,3 @@ class NodeSession:
         self.made.clear()
         # The type alone: what the driver says of a DSN may quote the password.
         self._bus.publish(SessionLost(node=self._node.id, error=type(error).__name__))
-
-
-async def _lost_or_late(lost: asyncio.Event, clock: Clock, interval: timedelta) -> None:
-    """Return when the connection is lost or the interval has passed."""
-    waits = {asyncio.create_task(lost.wait()), asyncio.ensure_future(clock.sleep(interval))}
-    try:
-        await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
-    finally:
-        for wait in waits:
-            wait.cancel()
-        await asyncio.wait(waits)
-
-
-async def _hang_up(connection: Connection) -> None:
-    try:
-        await connection.close(timeout=_CLOSE_TIMEOUT.total_seconds())
-    except driver.ERRORS:
-        connection.terminate()
-    except BaseException:
-        connection.terminate()
-        raise

@@ -62,11 +62,5 @@ async def claim(
     return sorted(claims, key=lambda each: (-each.priority, each.available_at, each.id))
 
 
-async def database_now(tx: Tx) -> datetime:
-    """The clock by which firings are due and claims run out (TZ10)."""
-    now: datetime = await tx.fetch_value(sql.CLOCK)
-    return now
-
-
 def _claim(row: Row) -> Claim:
     return Claim(**dict(row.items()))

@@ -24,6 +24,8 @@ class Extended:
     """No longer the worker's: rescued, cancelled or ended. Whatever it does with them is void."""
     cancelled: Mapping[UUID, str]
     """Still the worker's, but somebody wants them ended, for this reason."""
+    edited: frozenset[UUID] = frozenset()
+    """Still the worker's, but of another version of their schedule than when they were claimed."""
 
 
 async def extend(
@@ -33,9 +35,11 @@ async def extend(
     ids, attempts = [c.id for c in claims], [c.attempt for c in claims]
     rows = await tx.fetch(sql.EXTEND, worker, ids, attempts, visibility)
     kept: dict[UUID, str | None] = {row["id"]: row["cancel_reason"] for row in rows}
+    versions = {row["id"]: row["version"] for row in rows}
     return Extended(
         lost=frozenset(id_ for id_ in ids if id_ not in kept),
         cancelled={id_: reason for id_, reason in kept.items() if reason is not None},
+        edited=frozenset(c.id for c in claims if versions.get(c.id, c.version) != c.version),
     )
 
 

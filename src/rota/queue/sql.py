@@ -39,8 +39,6 @@ CLAIM: LiteralString = """
            q.cancel_reason, q.payload
 """
 
-CLOCK: LiteralString = "SELECT clock_timestamp()"
-
 # Rows are locked in the order of their ids wherever a statement locks many: two that met in
 # different orders would wait for each other.
 EXTEND: LiteralString = """
@@ -57,7 +55,7 @@ EXTEND: LiteralString = """
        SET claimed_until = greatest(q.available_at, clock_timestamp()) + $4::interval
       FROM held
      WHERE q.id = held.id
- RETURNING q.id, held.cancel_reason
+ RETURNING q.id, held.cancel_reason, q.version
 """
 
 # The attempt number goes back too: this claim has not been tried, and its holder lets go of it.
@@ -147,7 +145,8 @@ SETTLE: LiteralString = (
                              attempt, triggered_by, catch_up, started_at, finished_at,
                              result_code, result_excerpt)
         SELECT e.id, e.schedule_id, e.tenant_id, e.version, e.scheduled_for,
-               coalesce(x.status, 'cancelled'), coalesce(x.reason, e.cancel_reason),
+               coalesce(x.status, 'cancelled'),
+               coalesce(x.reason, CASE WHEN x.status IS NULL THEN e.cancel_reason END),
                CASE WHEN x.outcome IS NULL THEN e.attempt - 1 ELSE e.attempt END,
                e.triggered_by, e.catch_up,
                CASE WHEN e.attempt = 1 THEN x.started_at

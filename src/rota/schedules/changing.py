@@ -19,7 +19,7 @@ from rota.schedules.passed import passed
 from rota.schedules.saved import Saved
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
     from uuid import UUID
 
     from rota.db import Tx
@@ -163,12 +163,13 @@ async def _edit(tx: Tx, held: _Held, read: Parsed, new: Definition) -> Schedule:
         anchor_at=anchor(held.now) if retimed else held.schedule.anchor_at,
         updated_at=held.now,
     )
-    slot = arming.next_slot(schedule, fired=held.fired, now=held.now)
-    schedule = replace(schedule, status=_status(schedule.status, slot))
     await _record_overdue(tx, held, "edited")
+    await _carry_over(tx, schedule, held.now)
+    slot = await _first_open_slot(tx, schedule, held)
+    schedule = replace(schedule, status=_status(schedule.status, slot))
     await sql.update(tx, schedule)
     await _set_timer(tx, schedule, slot)
-    await _take_back(tx, schedule, "edited", after=held.now)
+    await _take_back(tx, schedule, "edited", but=schedule.version)
     return schedule
 
 
@@ -185,7 +186,7 @@ async def _resume(tx: Tx, held: _Held) -> Schedule:
     if held.schedule.status != "paused":
         return held.schedule
     await _record_overdue(tx, held, "paused")
-    slot = arming.next_slot(held.schedule, fired=held.fired, now=held.now)
+    slot = await _first_open_slot(tx, held.schedule, held)
     schedule = await _switch(tx, held, "active" if slot else "completed")
     await _set_timer(tx, schedule, slot)
     return schedule
@@ -213,37 +214,39 @@ async def _record_overdue(tx: Tx, held: _Held, reason: Reason) -> None:
         await sql.record_passed(tx, held.schedule, gone, reason=because)
 
 
-async def _take_back(
-    tx: Tx, schedule: Schedule, reason: Reason, *, after: datetime | None = None
-) -> None:
-    """End what no worker has, and ask for what none has begun.
+async def _first_open_slot(tx: Tx, schedule: Schedule, held: _Held) -> datetime | None:
+    """Its first slot from now on that is neither in the queue nor recorded; None without any.
 
-    Slots after the instant `after` that the schedule, as it is now, has too, are not ended
-    but left to its timer: they fire as edited.
+    A timer must not stand at a slot that has its outcome: an outage would begin there, and the
+    record of all it missed would be taken for one that exists.
     """
+    known = await sql.known_slots(tx, schedule.id, after=held.now)
+    slot = arming.next_slot(schedule, fired=held.fired, now=held.now)
+    while slot is not None and slot in known:
+        slot = arming.next_slot(schedule, fired=held.fired, now=slot)
+    return slot
+
+
+async def _carry_over(tx: Tx, schedule: Schedule, now: datetime) -> None:
+    """Slots ahead that are in the queue already, and that it still has, fire as edited."""
+    if schedule.status == "paused":
+        return
+    await sql.lock_live(tx, schedule.id)
+    trigger = schedule.trigger
+    ahead = await sql.prepared(tx, schedule.id, after=now)
+    slots = [slot for slot in ahead if trigger.next_after(slot - _TICK) == slot]
+    if slots:
+        spread = arming.due_at(schedule.id, schedule.definition, now) - now
+        await sql.carry_over(tx, schedule, slots, spread=spread)
+
+
+async def _take_back(tx: Tx, schedule: Schedule, reason: Reason, *, but: int | None = None) -> None:
+    """End what no worker has, and ask for what none has begun; `but` those of this version."""
     if not await sql.lock_live(tx, schedule.id):
         return
-    taken = await sql.take(tx, schedule.id)
-    await sql.record(
-        tx, schedule, _ended(schedule, taken, after=after), status="skipped", reason=reason
-    )
-    await sql.recall(tx, schedule.id, reason)
-
-
-def _ended(
-    schedule: Schedule, taken: Sequence[sql.Taken], *, after: datetime | None
-) -> list[sql.Taken]:
-    if after is None or schedule.status != "active":
-        return list(taken)
-    trigger = schedule.trigger
-    return [
-        each
-        for each in taken
-        if each.triggered_by != "schedule"
-        or each.attempt > 0
-        or each.scheduled_for <= after
-        or trigger.next_after(each.scheduled_for - _TICK) != each.scheduled_for
-    ]
+    taken = await sql.take(tx, schedule.id, but=but)
+    await sql.record(tx, schedule, taken, status="skipped", reason=reason)
+    await sql.recall(tx, schedule.id, reason, but=but)
 
 
 def _is_retimed(old: Definition, new: Definition) -> bool:

@@ -6,14 +6,10 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
-from rota.triggers.interval import Interval
-from rota.triggers.preview import innermost
+from rota.triggers.count import slots_within
 
 if TYPE_CHECKING:
     from rota.triggers.trigger import Trigger
-
-MAX_COUNT = 100_000
-"""Counted one by one no further than this; an interval's slots are divided instead."""
 
 _TICK = timedelta(microseconds=1)
 
@@ -32,12 +28,4 @@ def passed(trigger: Trigger, first: datetime, until: datetime) -> Passed | None:
     last = trigger.previous_before(until + _TICK)
     if last is None or last < first:
         return None
-    inner = innermost(trigger)
-    if isinstance(inner, Interval):
-        return Passed(first, last, (last - first) // inner.period + 1)
-    count = 1
-    slot = trigger.next_after(first)
-    while slot is not None and slot <= last and count < MAX_COUNT:
-        count += 1
-        slot = trigger.next_after(slot)
-    return Passed(first, last, count)
+    return Passed(first, last, 1 + slots_within(trigger, first, last))

@@ -11,7 +11,7 @@ from rota.schedules.schedule import Schedule
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from datetime import datetime
+    from datetime import datetime, timedelta
     from uuid import UUID
 
     from rota.db import Row, Tx
@@ -72,9 +72,38 @@ _LOCK_LIVE: LiteralString = """
     SELECT state FROM queue WHERE schedule_id = $1 ORDER BY scheduled_for, id FOR UPDATE
 """
 
+# Prepared ahead, by the schedule itself, and not begun as far as anybody can tell from here.
+_PREPARED: LiteralString = """
+    SELECT scheduled_for FROM queue
+     WHERE schedule_id = $1 AND scheduled_for > $2 AND triggered_by = 'schedule'
+       AND attempt <= CASE state WHEN 'running' THEN 1 ELSE 0 END AND cancel_reason IS NULL
+"""
+
+# Whoever holds one hears of it and lets go of it; claimed again, it is of the new version.
+_CARRY_OVER: LiteralString = """
+    WITH carried AS (
+        UPDATE queue
+           SET version = $3, priority = $4, lane = $5, host = $6,
+               available_at = scheduled_for + $7::interval
+         WHERE schedule_id = $1 AND scheduled_for = ANY ($2::timestamptz[])
+           AND triggered_by = 'schedule'
+     RETURNING schedule_id, state
+    )
+    SELECT pg_notify('rota_recall', schedule_id::text)
+      FROM (SELECT DISTINCT schedule_id FROM carried WHERE state = 'running') AS held
+"""
+
+_KNOWN_SLOTS: LiteralString = """
+    SELECT scheduled_for FROM queue
+     WHERE schedule_id = $1 AND scheduled_for > $2 AND triggered_by = 'schedule'
+     UNION
+    SELECT scheduled_for FROM firings
+     WHERE schedule_id = $1 AND scheduled_for > $2 AND triggered_by = 'schedule'
+"""
+
 _TAKE: LiteralString = """
     DELETE FROM queue
-     WHERE schedule_id = $1 AND state <> 'running'
+     WHERE schedule_id = $1 AND state <> 'running' AND version IS DISTINCT FROM $2
  RETURNING id, version, scheduled_for, attempt, triggered_by, catch_up
 """
 
@@ -85,6 +114,7 @@ _RECALL: LiteralString = """
            SET cancel_reason = coalesce(cancel_reason, $2)
          WHERE schedule_id = $1 AND state = 'running'
            AND (available_at > clock_timestamp() OR $2 = 'deleted')
+           AND version IS DISTINCT FROM $3
      RETURNING schedule_id
     )
     SELECT pg_notify('rota_recall', schedule_id::text)
@@ -225,15 +255,44 @@ async def lock_live(tx: Tx, schedule_id: UUID) -> list[str]:
     return [row["state"] for row in await tx.fetch(_LOCK_LIVE, schedule_id)]
 
 
-async def take(tx: Tx, schedule_id: UUID) -> list[Taken]:
-    """Take the firings that no worker has out of the queue."""
-    rows = await tx.fetch(_TAKE, schedule_id)
+async def prepared(tx: Tx, schedule_id: UUID, *, after: datetime) -> list[datetime]:
+    """The slots after the instant that wait in the queue, or that a worker holds ahead of time."""
+    rows = await tx.fetch(_PREPARED, schedule_id, after)
+    return [row["scheduled_for"] for row in rows]
+
+
+async def carry_over(
+    tx: Tx, schedule: Schedule, slots: Sequence[datetime], *, spread: timedelta
+) -> None:
+    """Make the firings of these slots firings of the schedule as it is now."""
+    definition = schedule.definition
+    await tx.fetch(
+        _CARRY_OVER,
+        schedule.id,
+        list(slots),
+        schedule.version,
+        definition.priority,
+        definition.lane,
+        definition.host,
+        spread,
+    )
+
+
+async def known_slots(tx: Tx, schedule_id: UUID, *, after: datetime) -> set[datetime]:
+    """The slots after the instant that are in the queue or have their outcome already."""
+    rows = await tx.fetch(_KNOWN_SLOTS, schedule_id, after)
+    return {row["scheduled_for"] for row in rows}
+
+
+async def take(tx: Tx, schedule_id: UUID, *, but: int | None = None) -> list[Taken]:
+    """Take the firings that no worker has out of the queue, but for those of this version."""
+    rows = await tx.fetch(_TAKE, schedule_id, but)
     return [Taken(**dict(row.items())) for row in rows]
 
 
-async def recall(tx: Tx, schedule_id: UUID, reason: str) -> None:
-    """Ask for those back that a worker has and has not begun."""
-    await tx.fetch(_RECALL, schedule_id, reason)
+async def recall(tx: Tx, schedule_id: UUID, reason: str, *, but: int | None = None) -> None:
+    """Ask for those back that a worker has and has not begun, but for those of this version."""
+    await tx.fetch(_RECALL, schedule_id, reason, but)
 
 
 async def cancel(tx: Tx, schedule_id: UUID, reason: str) -> None:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import datetime
 
-    from rota.workers.dbclock import DatabaseClock
+    from rota.db.server_clock import DatabaseClock
     from rota.workers.held import Held
 
 # Timers are as fine as a millisecond in some loops; asking for less would spin.

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from datetime import datetime
     from uuid import UUID
 
+    from rota.db.server_clock import DatabaseClock
     from rota.events import Bus
     from rota.workers.calls import Call, Caller
-    from rota.workers.dbclock import DatabaseClock
     from rota.workers.held import Held
 
 _NO_DELAY = timedelta()

@@ -6,10 +6,10 @@ import asyncio
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
+from rota.clock import set_or_late
 from rota.queue.claim import claim
 from rota.queue.extend import release_strays
 from rota.workers.definitions import Definitions
-from rota.workers.loops import either
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
     from rota.clock import Clock
     from rota.db import Database
+    from rota.db.server_clock import DatabaseClock
     from rota.queue.claim import Claim
     from rota.schedules.schedule import Schedule
-    from rota.workers.dbclock import DatabaseClock
     from rota.workers.holdings import Holdings
     from rota.workers.pace import Pace
 
@@ -69,6 +69,11 @@ class Claimer:
         """There may be something to claim: do not wait for the poll."""
         self._wanted.set()
 
+    def put_back(self) -> None:
+        """A claim was let go of: give it back, and look for it at once."""
+        self._strays = True
+        self._wanted.set()
+
     def made_room(self) -> None:
         """Claims were settled; worth a look if there was too little room before."""
         if self._more:
@@ -104,7 +109,7 @@ class Claimer:
     async def wait(self) -> None:
         """Return when another look makes sense."""
         if not (self._more and self._holdings.room > 0):
-            await either(self._wanted, self._clock, self._pace.poll_interval)
+            await set_or_late(self._wanted, self._pace.poll_interval, self._clock)
         self._wanted.clear()
         # Many attempts end at nearly the same time: claim for all of them together.
         await self._clock.sleep(_GATHER_INTERVAL)

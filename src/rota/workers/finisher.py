@@ -14,11 +14,11 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
+from rota.clock import set_or_late
 from rota.db import Backoff
 from rota.errors import TemporaryError
 from rota.queue.finish import Settled, Tried, settle
 from rota.workers.events import WorkerTroubled
-from rota.workers.loops import either
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -97,7 +97,7 @@ class Finisher:
         """Let more come, but no longer than the interval after the last time."""
         since = timedelta(seconds=min(self._clock.monotonic() - self._flushed_at, 60.0))
         if since < FLUSH_INTERVAL:
-            await either(self._enough, self._clock, FLUSH_INTERVAL - since)
+            await set_or_late(self._enough, FLUSH_INTERVAL - since, self._clock)
 
     def _take(self) -> list[Settlement]:
         batch: list[Settlement] = []

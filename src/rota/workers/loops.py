@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
 import random
 from typing import TYPE_CHECKING
 
+from rota.clock import set_or_late
 from rota.db import Backoff
 
 if TYPE_CHECKING:
+    import asyncio
     from collections.abc import Awaitable, Callable
-    from datetime import timedelta
 
     from rota.clock import Clock
 
@@ -34,23 +34,7 @@ async def repeat(
             failures += 1
             troubled(error)
             interval = _BACKOFF.interval(failures, draw=random.random())
-            await either(stopping, clock, interval)
+            await set_or_late(stopping, interval, clock)
         else:
             failures = 0
             await wait()
-
-
-async def either(event: asyncio.Event, clock: Clock, interval: timedelta) -> None:
-    """Return when the event is set or the interval has passed, whichever comes first."""
-    if event.is_set():
-        return
-    waits: set[asyncio.Task[object]] = {
-        asyncio.ensure_future(event.wait()),
-        asyncio.ensure_future(clock.sleep(interval)),
-    }
-    try:
-        await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
-    finally:
-        for wait in waits:
-            wait.cancel()
-        await asyncio.wait(waits)

@@ -25,6 +25,9 @@ class Pace:
     heartbeat_interval: timedelta = timedelta(seconds=5)
     poll_interval: timedelta = timedelta(milliseconds=250)
     rescue_interval: timedelta = timedelta(milliseconds=500)
+    rescue_grace: timedelta = timedelta(seconds=4)
+    """How long others have to come back after an outage before their claims are rescued: longer
+    than the longest wait between two tries to reach the database."""
     stop_grace: timedelta = timedelta(seconds=20)
 
     def __post_init__(self) -> None:

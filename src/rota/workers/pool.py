@@ -7,6 +7,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Self
 
 from rota.clock import Clock, SystemClock
+from rota.db.server_clock import DatabaseClock
 from rota.events import Bus
 from rota.queue.extend import extend, release
 from rota.queue.finish import Settlement
@@ -15,7 +16,6 @@ from rota.workers import events
 from rota.workers.agenda import Agenda
 from rota.workers.attempt import Attempts
 from rota.workers.claimer import Claimer
-from rota.workers.dbclock import DatabaseClock
 from rota.workers.finisher import Finisher
 from rota.workers.held import Held, Phase, Stop
 from rota.workers.holdings import Holdings
@@ -91,7 +91,7 @@ class Worker:
             hold=self._hold,
             clock_set=self._agenda.rearm,
         )
-        self._rescuer = Rescuer(db, self._bus)
+        self._rescuer = Rescuer(db, self._bus, clock=self._clock, grace=pace.rescue_grace)
         self._tasks: set[asyncio.Task[None]] = set()
         self._loops: list[asyncio.Task[None]] = []
         self._claiming: asyncio.Task[None] | None = None
@@ -290,11 +290,20 @@ class Worker:
         held.trusted_until = max(held.trusted_until, until)
         reason = extended.cancelled.get(id_)
         if reason is None:
+            if id_ in extended.edited and held.unstarted:
+                self._put_back(held)
             return
         if held.unstarted:
             self._end_unstarted(held, reason)
         elif reason not in RECALLS:
             held.break_off(Stop.CANCELLED, reason)
+
+    def _put_back(self, held: Held) -> None:
+        """Let go of a claim whose schedule was edited: claimed again, it is of the new version."""
+        held.phase = Phase.SETTLING
+        self._agenda.remove(held)
+        self._holdings.remove(held)
+        self._claimer.put_back()
 
     def _lose(self, held: Held) -> None:
         """Let go of a claim that is somebody else's now."""

@@ -1,19 +1,15 @@
-"""Low-water marks, looks and the server's clock: what keeps a pass cheap and the loop awake."""
+"""Low-water marks and looks: what keeps a pass cheap and the loop awake."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
-from hypothesis import given, settings
-from hypothesis import strategies as st
-
 from rota.firing.fire import Fired
 from rota.firing.look import Look
 from rota.firing.marks import BEGINNING, Marks
 from rota.firing.misfire import Rules
 from rota.firing.plan import Contract, Due, Plan, plan
-from rota.firing.server_clock import ServerClock
 from rota.firing.sql import Reading
 from rota.leases import Lease
 from rota.triggers.interval import Interval
@@ -129,40 +125,3 @@ def test_what_was_given_up_does_not_hold_the_mark_down() -> None:
     seen = look(due(1, NOON - timedelta(days=1)))
     seen.given_up.add(UUID(int=1))
     assert seen.unfinished() == {0: NOON + LEAD}
-
-
-@settings(deadline=None)
-@given(
-    st.timedeltas(-timedelta(hours=2), timedelta(hours=2)),
-    st.lists(st.tuples(st.floats(0, 0.2), st.floats(0, 1)), min_size=1, max_size=80),
-)
-def test_the_servers_clock_is_known_to_within_the_quickest_answer(
-    offset: timedelta, answers: list[tuple[float, float]]
-) -> None:
-    """TZ10: whatever the local clock says."""
-    clock = ServerClock()
-    at = 1000.0
-    for took, share in answers:
-        said = NOON + offset + timedelta(seconds=at + took * share)
-        clock.tell(asked_at=at, answered_at=at + took, now=said)
-        at += 1
-    known = clock.now(at)
-    assert known is not None
-    quickest = min(took for took, _ in answers[-50:])
-    error = abs(known - (NOON + offset + timedelta(seconds=at)))
-    assert error <= timedelta(seconds=quickest / 2) + 5 * TICK
-
-
-def test_before_the_first_answer_nothing_is_known() -> None:
-    clock = ServerClock()
-    assert clock.now(5.0) is None
-    assert clock.offset(monotonic=5.0, local=NOON) == timedelta()
-
-
-def test_a_server_whose_clock_was_set_is_believed() -> None:
-    clock = ServerClock()
-    clock.tell(asked_at=0.0, answered_at=0.001, now=NOON)
-    clock.tell(asked_at=10.0, answered_at=10.01, now=NOON + timedelta(hours=1))
-    known = clock.now(10.005)
-    assert known == NOON + timedelta(hours=1)
-    assert clock.offset(monotonic=10.005, local=NOON) == timedelta(hours=1)

@@ -10,11 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.schedules.examples import NOW
 
-from rota.schedules.passed import MAX_COUNT, Passed, passed
+from rota.schedules.passed import Passed, passed
 from rota.schedules.schedule import shard_of
+from rota.triggers.count import MAX_COUNT
 from rota.triggers.cron import Cron
 from rota.triggers.interval import Interval
 from rota.triggers.limits import Limited
+from rota.triggers.recurrence import Recurrence
 
 HOURLY = Cron.parse("0 * * * *")
 FIRST = NOW + timedelta(hours=1)
@@ -43,10 +45,16 @@ def test_an_interval_is_divided_however_long_it_was_away() -> None:
     assert found == Passed(NOW, NOW + year, 365 * 86_400 + 1)
 
 
-def test_others_are_counted_no_further_than_the_limit() -> None:
+def test_cron_is_counted_exactly_however_long_it_was_away() -> None:
     found = passed(Cron.parse("* * * * * *"), NOW, NOW + timedelta(days=2))
     assert found is not None
-    assert found.count == MAX_COUNT
+    assert found.count == 2 * 86_400 + 1
+
+
+def test_a_rule_is_counted_no_further_than_the_limit() -> None:
+    found = passed(Recurrence.parse("FREQ=SECONDLY"), NOW, NOW + timedelta(days=2))
+    assert found is not None
+    assert found.count == MAX_COUNT + 1
 
 
 @given(st.integers(60, 5000), st.integers(0, 100_000), st.integers(0, 100_000))

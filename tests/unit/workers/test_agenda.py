@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from tests.unit.workers.made import held
 
 from rota.clock import SystemClock
+from rota.db.server_clock import DatabaseClock
 from rota.workers.agenda import Agenda
-from rota.workers.dbclock import DatabaseClock
 
 if TYPE_CHECKING:
     from rota.workers.held import Held

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from rota.firing.count import MAX_COUNT, slots_within
 from rota.triggers.at import At
+from rota.triggers.count import MAX_COUNT, slots_within
 from rota.triggers.cron import Cron
 from rota.triggers.interval import Interval
 from rota.triggers.limits import Limited

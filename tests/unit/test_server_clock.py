@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.unit.workers.made import SLOT
 
 from rota.clock import ManualClock
-from rota.workers.dbclock import DatabaseClock
+from rota.db.server_clock import DatabaseClock
 
 HOUR = timedelta(hours=1)
 

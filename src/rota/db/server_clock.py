@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING
-
-from rota.queue.claim import database_now
+from typing import TYPE_CHECKING, LiteralString
 
 if TYPE_CHECKING:
     from rota.clock import Clock
-    from rota.db import Tx
+    from rota.db.tx import Tx
+
+_ASK: LiteralString = "SELECT clock_timestamp()"
 
 # Long enough to catch a quick round trip, short enough that two clocks do not drift apart in it.
 _WINDOW = 10.0
@@ -49,6 +49,11 @@ class DatabaseClock:
             return self._clock.now()
         return self._at(self._best, self._clock.monotonic())
 
+    @property
+    def offset(self) -> timedelta:
+        """How far the database's clock is ahead of the local wall clock."""
+        return self.now() - self._clock.now()
+
     def until(self, instant: datetime) -> timedelta:
         """How long to wait until the database's clock has certainly reached the instant."""
         return instant - self.now()
@@ -63,7 +68,7 @@ class DatabaseClock:
     async def ask(self, tx: Tx) -> bool:
         """Ask the database; whether its clock turned out to have been set."""
         asked = self._clock.monotonic()
-        server_at = await database_now(tx)
+        server_at: datetime = await tx.fetch_value(_ASK)
         return self.note(server_at, asked=asked, answered=self._clock.monotonic())
 
     def note(self, server_at: datetime, *, asked: float, answered: float) -> bool:

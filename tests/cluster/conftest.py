@@ -1,0 +1,29 @@
+"""What the tests of a cluster share."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+import pytest
+from tests.cluster.sink import sink as make_sink
+from tests.db.schedules import Office
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator
+
+    from tests.cluster.sink import Sink
+
+    from rota.db import Database
+
+
+@pytest.fixture
+async def sink() -> AsyncGenerator[Sink]:
+    async with make_sink() as made:
+        yield made
+
+
+@pytest.fixture
+async def office(db: Database) -> Office:
+    """The default tenant, who may fire every second."""
+    return await Office.open(db, min_interval=timedelta(seconds=1))
