@@ -62,8 +62,10 @@ class Claimer:
         self._wanted = asyncio.Event()
         self._more = False
         """Whether there may be more to claim than there was room for."""
-        self._strays = False
-        """Whether the database may have claims as ours that we do not know of."""
+        self._unsure = False
+        """Whether a claim may have been made whose answer we did not get."""
+        self._put_back = False
+        """Whether claims were let go of that the database still has as ours."""
 
     def look(self) -> None:
         """There may be something to claim: do not wait for the poll."""
@@ -71,7 +73,7 @@ class Claimer:
 
     def put_back(self) -> None:
         """A claim was let go of: give it back, and look for it at once."""
-        self._strays = True
+        self._put_back = True
         self._wanted.set()
 
     def made_room(self) -> None:
@@ -87,7 +89,7 @@ class Claimer:
         if limit <= 0:
             return 0
         # Until they are in our hands: a commit whose answer is lost leaves claims nobody knows of.
-        self._strays = True
+        self._unsure = True
         async with self._db.transaction() as tx:
             if self._time.age > _CLOCK_INTERVAL and await self._time.ask(tx):
                 self._clock_set()
@@ -102,7 +104,7 @@ class Claimer:
             schedules = await self._definitions.of(tx, claims)
         for each in claims:
             self._hold(each, schedules[each.id])
-        self._strays = False
+        self._unsure = False
         self._more = len(claims) == limit
         return len(claims)
 
@@ -116,9 +118,15 @@ class Claimer:
 
     async def release_strays(self) -> None:
         """Give back what the database has as ours and we do not know of, if there can be any."""
-        if not self._strays:
+        if not (self._unsure or self._put_back):
             return
+        # Before the request: what is let go of while it is under way is for the next one.
+        self._put_back = False
         known = [held.claim.id for held in self._holdings]
-        async with self._db.transaction() as tx:
-            await release_strays(tx, self._worker, known=known)
-        self._strays = False
+        try:
+            async with self._db.transaction() as tx:
+                await release_strays(tx, self._worker, known=known)
+        except BaseException:
+            self._put_back = True
+            raise
+        self._unsure = False
