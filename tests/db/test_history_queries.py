@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import pytest
 from tests.db.queue_support import (
@@ -21,8 +21,6 @@ from rota.history import queries
 from rota.queue.finish import Tried, settle
 
 if TYPE_CHECKING:
-    from uuid import UUID
-
     from rota.db import Database
     from rota.history.firing import Attempt, Firing
     from rota.schedules.schedule import Schedule
@@ -89,6 +87,10 @@ async def test_a_firing_whose_slot_is_far_from_its_id_is_found(db: Database) -> 
             now,
         )
     assert await find(db, id_) is not None
+
+
+async def test_an_id_beyond_the_year_9999_names_nothing(db: Database) -> None:
+    assert await find(db, UUID(int=(1 << 128) - 1)) is None
 
 
 async def test_a_claim_held_ahead_still_waits(db: Database) -> None:

@@ -104,8 +104,12 @@ def _checked(statuses: Collection[str] | None) -> list[str] | None:
 
 def _near(firing_id: UUID) -> tuple[datetime, datetime]:
     """Around the instant in a firing's id."""
-    at = _EPOCH + timedelta(milliseconds=int.from_bytes(firing_id.bytes[:6], "big"))
-    return max(at - _DAY, _EVER[0] + _DAY), at + _DAY
+    try:
+        at = _EPOCH + timedelta(milliseconds=int.from_bytes(firing_id.bytes[:6], "big"))
+        return max(at - _DAY, _EVER[0] + _DAY), at + _DAY
+    except OverflowError:
+        # Whatever somebody asks for: an id can say the year 10889, a datetime cannot.
+        return _EVER
 
 
 def _after(place: Place | None) -> tuple[datetime | None, UUID | None]:
