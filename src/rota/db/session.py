@@ -42,6 +42,10 @@ class Session:
             "application_name": self.application_name,
             "search_path": SCHEMA,
             "timezone": "UTC",
+            # The queue is empty one moment and holds fifty thousand rows the next; a partition is
+            # empty when its day begins. A plan made then, and kept, would walk the whole table for
+            # every row of a batch, until somebody analyses it. Every look-up here has its index.
+            "enable_seqscan": "off",
             "statement_timeout": _milliseconds(self.statement_timeout),
             "lock_timeout": _milliseconds(self.lock_timeout),
             "idle_in_transaction_session_timeout": _milliseconds(self.idle_in_transaction_timeout),

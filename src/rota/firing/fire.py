@@ -39,7 +39,6 @@ async def fire(tx: FencedTx, plans: Sequence[Plan]) -> Fired:
     if instead:
         # A claim in between would be neither deleted as unclaimed nor told to stop as claimed.
         await sql.lock_live(tx, instead)
-    await tx.execute(sql.BY_INDEX)
     row = await tx.fetch_row(sql.FIRE, *_columns(tx, plans))
     assert row is not None
     return Fired(

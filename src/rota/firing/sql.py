@@ -52,10 +52,6 @@ CONTRACTS: LiteralString = """
     SELECT id, tenant_id, version, anchor_at, definition FROM schedules WHERE id = ANY ($1::uuid[])
 """
 
-# A partition is empty when its day begins, and a plan made then would walk the whole of it for
-# every row until somebody analyses it: by then it has a million rows.
-BY_INDEX: LiteralString = "SET LOCAL enable_seqscan = off"
-
 # Timers first: whoever changes a schedule locks them in that order too.
 LOCK_TIMERS: LiteralString = """
     SELECT schedule_id FROM timers
@@ -73,7 +69,9 @@ LOCK_LIVE: LiteralString = """
 # is in firings) or is live (its id is in queue) does not enter again; of the others, the first
 # heads the chain.
 # Looks into firings and queue are scalar subqueries on purpose: they are made row by row through
-# the index, where a join, or a hashed EXISTS, would choose to read the whole table.
+# the index, where a join, or a hashed EXISTS, would choose to read the whole table. For the same
+# reason what is cancelled is named by an array: a plan kept from when the queue was empty would
+# walk all of it, and all of `done` for each of its rows.
 FIRE: LiteralString = """
     WITH x AS MATERIALIZED (
         SELECT *
@@ -114,16 +112,16 @@ FIRE: LiteralString = """
          WHERE s.id = ended.schedule_id AND s.status = 'active'),
     cancelled AS (
            DELETE FROM queue q
-            USING done
-            WHERE done.entry = 'instead' AND q.schedule_id = done.schedule_id
+            WHERE q.schedule_id = ANY (ARRAY(
+                  SELECT schedule_id FROM done WHERE entry = 'instead'))
               AND q.state <> 'running'
         RETURNING q.id, q.schedule_id, q.tenant_id, q.version, q.scheduled_for, q.attempt,
                   q.triggered_by, q.catch_up),
     stopped AS (
            UPDATE queue q
               SET cancel_reason = coalesce(q.cancel_reason, 'overlap')
-             FROM done
-            WHERE done.entry = 'instead' AND q.schedule_id = done.schedule_id
+            WHERE q.schedule_id = ANY (ARRAY(
+                  SELECT schedule_id FROM done WHERE entry = 'instead'))
               AND q.state = 'running'
         RETURNING q.id, q.schedule_id),
     slots AS (

@@ -32,30 +32,34 @@ CLAIM: LiteralString = """
            worker = $2,
            attempt = q.attempt + 1,
            claimed_until = greatest(q.available_at, clock_timestamp()) + $5::interval
-      FROM ready
-     WHERE q.id = ready.id
+     WHERE q.id = ANY (ARRAY(SELECT ready.id FROM ready))
  RETURNING q.id, q.schedule_id, q.tenant_id, q.version, q.scheduled_for, q.available_at,
            q.claimed_until, q.fence, q.attempt, q.priority, q.catch_up, q.triggered_by, q.lane,
            q.cancel_reason, q.payload
 """
 
 # Rows are locked in the order of their ids wherever a statement locks many: two that met in
-# different orders would wait for each other.
+# different orders would wait for each other. They are found one by one, through the primary key,
+# whatever the planner believes: a plan kept from when the queue was empty would compare every row
+# of the queue with every row of the batch. A lateral subquery that locks cannot be turned into a
+# join, nor can an array.
 EXTEND: LiteralString = """
-    WITH held AS MATERIALIZED (
-        SELECT q.id, q.cancel_reason
-          FROM queue q
-          JOIN unnest($2::uuid[], $3::smallint[]) AS x(id, attempt)
-            ON q.id = x.id AND q.attempt = x.attempt
-         WHERE q.worker = $1 AND q.state = 'running'
-         ORDER BY q.id
-           FOR UPDATE OF q
+    WITH x AS MATERIALIZED (
+        SELECT * FROM unnest($2::uuid[], $3::smallint[]) AS x(id, attempt) ORDER BY id
+    ), held AS MATERIALIZED (
+        SELECT h.id
+          FROM x
+         CROSS JOIN LATERAL (
+               SELECT q.id
+                 FROM queue q
+                WHERE q.id = x.id AND q.attempt = x.attempt
+                  AND q.worker = $1 AND q.state = 'running'
+                  FOR UPDATE) AS h
     )
     UPDATE queue q
        SET claimed_until = greatest(q.available_at, clock_timestamp()) + $4::interval
-      FROM held
-     WHERE q.id = held.id
- RETURNING q.id, held.cancel_reason, q.version
+     WHERE q.id = ANY (ARRAY(SELECT held.id FROM held))
+ RETURNING q.id, q.cancel_reason, q.version
 """
 
 # The attempt number goes back too: this claim has not been tried, and its holder lets go of it.
@@ -87,22 +91,23 @@ _FREE_NEXT: LiteralString = """
     freed AS (
         UPDATE queue q
            SET state = 'waiting', available_at = greatest(q.available_at, clock_timestamp())
-          FROM (SELECT DISTINCT ended.schedule_id FROM ended) AS e
-         CROSS JOIN LATERAL (
-               SELECT b.id, b.schedule_id
-                 FROM queue b
-                WHERE b.schedule_id = e.schedule_id AND b.state = 'blocked'
-                  AND b.id <> ALL (ARRAY(SELECT ended.id FROM ended))
-                ORDER BY b.scheduled_for, b.id
-                LIMIT 1) AS n
-          LEFT JOIN schedules s ON s.id = n.schedule_id
-         WHERE q.id = n.id AND q.state = 'blocked'
-           AND NOT EXISTS (
-               SELECT FROM queue o
-                WHERE o.schedule_id = n.schedule_id AND o.state <> 'blocked'
-                  AND (o.catch_up
-                       OR s.definition ->> 'overlap_policy' IS DISTINCT FROM 'allow')
-                  AND o.id <> ALL (ARRAY(SELECT ended.id FROM ended)))
+         WHERE q.state = 'blocked' AND q.id = ANY (ARRAY(
+               SELECT n.id
+                 FROM (SELECT DISTINCT ended.schedule_id FROM ended) AS e
+                CROSS JOIN LATERAL (
+                      SELECT b.id, b.schedule_id
+                        FROM queue b
+                       WHERE b.schedule_id = e.schedule_id AND b.state = 'blocked'
+                         AND b.id <> ALL (ARRAY(SELECT ended.id FROM ended))
+                       ORDER BY b.scheduled_for, b.id
+                       LIMIT 1) AS n
+                 LEFT JOIN schedules s ON s.id = n.schedule_id
+                WHERE NOT EXISTS (
+                      SELECT FROM queue o
+                       WHERE o.schedule_id = n.schedule_id AND o.state <> 'blocked'
+                         AND (o.catch_up
+                              OR s.definition ->> 'overlap_policy' IS DISTINCT FROM 'allow')
+                         AND o.id <> ALL (ARRAY(SELECT ended.id FROM ended)))))
      RETURNING q.id
     )
 """
@@ -120,24 +125,28 @@ SETTLE: LiteralString = (
                AS x(id, attempt, status, reason, retry_at,
                     started_at, finished_at, code, excerpt,
                     outcome, error, request, headers, body)
+         ORDER BY id
     ), held AS MATERIALIZED (
-        SELECT q.id, q.schedule_id, q.tenant_id, q.version, q.scheduled_for, q.attempt,
-               q.triggered_by, q.catch_up, q.cancel_reason,
-               x.retry_at IS NOT NULL AND q.cancel_reason IS NULL AS again, x.retry_at
-          FROM queue q
-          JOIN x ON q.id = x.id AND q.attempt = x.attempt
-         WHERE q.worker = $1 AND q.state = 'running'
-         ORDER BY q.id
-           FOR UPDATE OF q
+        SELECT h.*, x.status, x.reason, x.retry_at, x.started_at, x.finished_at, x.code, x.excerpt,
+               x.outcome, x.error, x.request, x.headers, x.body,
+               x.retry_at IS NOT NULL AND h.cancel_reason IS NULL AS again
+          FROM x
+         CROSS JOIN LATERAL (
+               SELECT q.id, q.schedule_id, q.tenant_id, q.version, q.scheduled_for, q.attempt,
+                      q.triggered_by, q.catch_up, q.cancel_reason
+                 FROM queue q
+                WHERE q.id = x.id AND q.attempt = x.attempt
+                  AND q.worker = $1 AND q.state = 'running'
+                  FOR UPDATE) AS h
     ), retried AS (
         UPDATE queue q
            SET state = 'retrying', available_at = h.retry_at, worker = NULL, claimed_until = NULL
           FROM held h
          WHERE q.id = h.id AND h.again
+           AND q.id = ANY (ARRAY(SELECT held.id FROM held WHERE held.again))
     ), deleted AS (
         DELETE FROM queue q
-         USING held h
-         WHERE q.id = h.id AND NOT h.again
+         WHERE q.id = ANY (ARRAY(SELECT held.id FROM held WHERE NOT held.again))
     ), ended AS (
         SELECT * FROM held WHERE NOT again
     ), recorded AS (
@@ -145,28 +154,26 @@ SETTLE: LiteralString = (
                              attempt, triggered_by, catch_up, started_at, finished_at,
                              result_code, result_excerpt)
         SELECT e.id, e.schedule_id, e.tenant_id, e.version, e.scheduled_for,
-               coalesce(x.status, 'cancelled'),
-               coalesce(x.reason, CASE WHEN x.status IS NULL THEN e.cancel_reason END),
-               CASE WHEN x.outcome IS NULL THEN e.attempt - 1 ELSE e.attempt END,
+               coalesce(e.status, 'cancelled'),
+               coalesce(e.reason, CASE WHEN e.status IS NULL THEN e.cancel_reason END),
+               CASE WHEN e.outcome IS NULL THEN e.attempt - 1 ELSE e.attempt END,
                e.triggered_by, e.catch_up,
-               CASE WHEN e.attempt = 1 THEN x.started_at
-                    ELSE least(x.started_at, (SELECT min(a.started_at) FROM attempts a
+               CASE WHEN e.attempt = 1 THEN e.started_at
+                    ELSE least(e.started_at, (SELECT min(a.started_at) FROM attempts a
                                                WHERE a.firing_id = e.id
                                                  AND a.scheduled_for = e.scheduled_for)) END,
-               x.finished_at, x.code, x.excerpt
+               e.finished_at, e.code, e.excerpt
           FROM ended e
-          JOIN x ON x.id = e.id
             ON CONFLICT DO NOTHING
     ), tried AS (
         INSERT INTO attempts (firing_id, tenant_id, schedule_id, scheduled_for, attempt, worker,
                               started_at, finished_at, outcome, error, request, response_status,
                               response_headers, response_body)
         SELECT h.id, h.tenant_id, h.schedule_id, h.scheduled_for, h.attempt, $1,
-               x.started_at, x.finished_at, x.outcome, x.error, x.request::jsonb, x.code,
-               x.headers::jsonb, x.body
+               h.started_at, h.finished_at, h.outcome, h.error, h.request::jsonb, h.code,
+               h.headers::jsonb, h.body
           FROM held h
-          JOIN x ON x.id = h.id
-         WHERE x.outcome IS NOT NULL
+         WHERE h.outcome IS NOT NULL
             ON CONFLICT DO NOTHING
     ), """
     + _FREE_NEXT
