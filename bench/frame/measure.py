@@ -14,7 +14,7 @@ from time import process_time
 from typing import TYPE_CHECKING, Self
 
 from bench.frame.results import Figure, Goal, Row
-from bench.frame.words import number, times
+from bench.frame.words import goal, number, times, verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -41,8 +41,8 @@ class Session:
     def __init__(
         self, name: str, *, rounds: int, console: Console, round_seconds: float = 0.2
     ) -> None:
+        self.rounds = rounds
         self._name = name
-        self._rounds = rounds
         self._console = console
         self._round_seconds = round_seconds
         self._status = console.status(name)
@@ -66,9 +66,8 @@ class Session:
         contestants = (ours, *peers)
         turns = [itertools.count() for _ in contestants]
         runs: list[list[float]] = [[] for _ in contestants]
-        for each_round in range(self._rounds + 1):
-            progress = f"round {each_round} of {self._rounds}" if each_round else "warm-up"
-            self._status.update(f"{self._name} · {title} · {progress}")
+        for each_round in range(self.rounds + 1):
+            self.at_round(title, each_round)
             for kept, rate in zip(runs, self._round(contestants, turns), strict=True):
                 kept.append(rate)
         figures = [
@@ -76,8 +75,24 @@ class Session:
             for contestant, rates in zip(contestants, runs, strict=True)
         ]
         row = Row(title, "per second", figures[0], tuple(figures[1:]), goal, note)
-        self._tell(row)
+        self.tell(row)
         return row
+
+    def at_round(self, title: str, number: int) -> None:
+        """Show which round is on; the one before the first, 0, is the warm-up."""
+        self.at(title, f"round {number} of {self.rounds}" if number else "warm-up")
+
+    def at(self, title: str, progress: str) -> None:
+        """Show how far the work has come."""
+        self._status.update(f"{self._name} · {title} · {progress}")
+
+    def tell(self, row: Row) -> None:
+        """Say what was found."""
+        told = [f"{row.ours.name} {number(row.ours.median)} {row.unit}"]
+        told += [f"{times(row.ratio(peer))} {peer.name}" for peer in row.peers]
+        if row.goal is not None:
+            told.append(f"{verdict(row)} (goal: {goal(row)})")
+        self._console.print(f"{self._name} · {row.title}: {', '.join(told)}", soft_wrap=True)
 
     def _round(
         self, contestants: Sequence[Contestant], turns: Sequence[Iterator[int]]
@@ -97,8 +112,3 @@ class Session:
         finally:
             gc.enable()
         return [done / spent for done, spent in zip(operations, seconds, strict=True)]
-
-    def _tell(self, row: Row) -> None:
-        told = [f"{row.ours.name} {number(row.ours.median)} {row.unit}"]
-        told += [f"{times(row.ratio(peer))} {peer.name}" for peer in row.peers]
-        self._console.print(f"{self._name} · {row.title}: {', '.join(told)}", soft_wrap=True)
