@@ -56,7 +56,7 @@ def next_(
     if json:
         output.print_json(_described(trigger, start) | {"slots": [_slot(slot) for slot in slots]})
         return
-    _show(trigger, start)
+    _show(trigger)
     _show_slots(trigger, slots)
     _show_warnings(trigger, start)
 
@@ -68,7 +68,7 @@ def explain(when: When, tz: Zone = None, *, json: output.Json = False) -> None:
     if json:
         output.print_json(_described(trigger, start))
         return
-    _show(trigger, start)
+    _show(trigger)
     _show_warnings(trigger, start)
 
 
@@ -108,9 +108,10 @@ def _slot(slot: Slot) -> dict[str, str | None]:
     return {"local": slot.local.isoformat(), "utc": utc, "note": slot.note}
 
 
-def _show(trigger: Trigger, now: datetime) -> None:
-    described = _described(trigger, now)
-    output.say(str(described["explanation"]), style="bold")
+def _show(trigger: Trigger) -> None:
+    from rota.triggers.english import explain as in_english  # noqa: PLC0415 - as above
+
+    output.say(in_english(trigger), style="bold")
 
 
 def _show_slots(trigger: Trigger, slots: list[Slot]) -> None:

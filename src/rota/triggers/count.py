@@ -12,6 +12,7 @@ from rota.triggers.civil import DAY, FIRST_DAYS, floor_second, month_index
 from rota.triggers.cron import Cron
 from rota.triggers.interval import Interval
 from rota.triggers.limits import Limited
+from rota.triggers.zones import DATE_LINE_GAP
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
 
 MAX_COUNT = 100_000
 """Triggers other than cron and intervals are counted one by one, and no further than this."""
-
-_DATE_LINE_GAP = 3 * 3600
 
 
 def slots_within(trigger: Trigger, after: datetime, until: datetime) -> int:
@@ -81,7 +80,7 @@ def _cron_slots(cron: Cron, first: int, end: int) -> int:
 
 def _fires_for_gap(pattern: Pattern, clock: Zone, stretch: int) -> int:
     """1 when the gap before the stretch is made up for by a slot that would not be there anyway."""
-    if not 0 < clock.gap_before(stretch) < _DATE_LINE_GAP:
+    if not 0 < clock.gap_before(stretch) < DATE_LINE_GAP:
         return 0
     match = pattern.first_from(clock.reached[stretch])
     return int(match is not None and match < clock.local_start(stretch)) - int(

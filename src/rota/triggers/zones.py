@@ -25,6 +25,9 @@ from rota.triggers import tzif
 
 VERSION: str = tzdata.IANA_VERSION
 
+#: A gap this long is a zone that moved across the date line: that local day did not exist.
+DATE_LINE_GAP = 3 * 3600
+
 _FOREVER = 1 << 62
 _OFFSET = re.compile(r"([+-])([01]\d):([0-5]\d)")
 _MAX_OFFSET = 14 * 3600

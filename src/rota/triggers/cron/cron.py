@@ -17,10 +17,7 @@ from functools import lru_cache
 from rota.errors import ContractBroken
 from rota.triggers.civil import EPOCH, ceil_second, floor_second
 from rota.triggers.cron.syntax import parse, split
-from rota.triggers.zones import Zone, zone
-
-# A gap this long is a zone that moved across the date line: that local day did not exist.
-_DATE_LINE_GAP = 3 * 3600
+from rota.triggers.zones import DATE_LINE_GAP, Zone, zone
 
 
 class Cron:
@@ -147,7 +144,7 @@ class Cron:
             instant = found - clock.offsets[stretch]
             if instant >= clock.starts[stretch]:
                 return instant
-            if clock.gap_before(stretch) < _DATE_LINE_GAP:
+            if clock.gap_before(stretch) < DATE_LINE_GAP:
                 return clock.starts[stretch]
             found = self.pattern.first_from(clock.local_start(stretch))
         return None
@@ -165,7 +162,7 @@ class Cron:
             stretch = clock.first_reading(found)
             if clock.local_start(stretch) <= found:
                 return found - clock.offsets[stretch]
-            if clock.gap_before(stretch) < _DATE_LINE_GAP:
+            if clock.gap_before(stretch) < DATE_LINE_GAP:
                 return clock.starts[stretch]
             found = self.pattern.last_until(clock.reached[stretch] - 1)
         return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from rota.triggers.civil import FIRST_YEAR
-from rota.triggers.cron.fields import DAY_OF_MONTH, DAY_OF_WEEK, HOURS, MINUTES, MONTH, SECONDS
+from rota.triggers.cron.fields import DAY_OF_MONTH, DAY_OF_WEEK, HOURS, MINUTES, MONTH
 from rota.triggers.cron.special import LAST, MonthDays, WeekDays
 
 #: By step: 0, n, 2n, … as a mask, further than any field goes.
@@ -168,6 +168,5 @@ def _item(first: int, last: int, step: int) -> str:
     return f"{first}-{last}" if step == 1 else f"{first}-{last}/{step}"
 
 
-FULL_SECONDS = SECONDS.simple["*"]
 FULL_MINUTES = MINUTES.simple["*"]
 FULL_HOURS = HOURS.simple["*"]
