@@ -34,6 +34,18 @@ CREATE TABLE rota.attempts (
 
 CREATE TABLE rota.attempts_default PARTITION OF rota.attempts DEFAULT;
 
+CREATE TABLE rota.circuits (
+    host text NOT NULL,
+    failures integer NOT NULL,
+    trips integer DEFAULT 0 NOT NULL,
+    opened_at timestamp with time zone,
+    open_until timestamp with time zone,
+    probe_until timestamp with time zone,
+    last_error text,
+    changed_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT circuits_pkey PRIMARY KEY (host)
+) WITH (fillfactor=50);
+
 CREATE TABLE rota.firings (
     id uuid NOT NULL,
     schedule_id uuid NOT NULL,
@@ -51,6 +63,8 @@ CREATE TABLE rota.firings (
     finished_at timestamp with time zone NOT NULL,
     result_code integer,
     result_excerpt text,
+    replay_of uuid,
+    payload jsonb,
     CONSTRAINT firings_pkey PRIMARY KEY (id, scheduled_for),
     CONSTRAINT firings_status_check CHECK ((status = ANY (ARRAY['succeeded'::text, 'dead'::text, 'skipped'::text, 'missed'::text, 'cancelled'::text])))
 ) PARTITION BY RANGE (scheduled_for);
@@ -58,6 +72,12 @@ CREATE INDEX firings_dead ON ONLY rota.firings USING btree (tenant_id, scheduled
 CREATE INDEX firings_of_schedule ON ONLY rota.firings USING btree (schedule_id, scheduled_for DESC);
 
 CREATE TABLE rota.firings_default PARTITION OF rota.firings DEFAULT;
+
+CREATE TABLE rota.host_pace (
+    host text NOT NULL,
+    next_at timestamp with time zone NOT NULL,
+    CONSTRAINT host_pace_pkey PRIMARY KEY (host)
+) WITH (fillfactor=50);
 
 CREATE TABLE rota.leases (
     shard smallint NOT NULL,
@@ -100,6 +120,8 @@ CREATE TABLE rota.queue (
     host text,
     cancel_reason text,
     payload jsonb,
+    replay_of uuid,
+    began_at timestamp with time zone,
     CONSTRAINT queue_pkey PRIMARY KEY (id),
     CONSTRAINT queue_state_check CHECK ((state = ANY (ARRAY['waiting'::text, 'running'::text, 'retrying'::text, 'blocked'::text]))),
     CONSTRAINT queue_triggered_by_check CHECK ((triggered_by = ANY (ARRAY['schedule'::text, 'manual'::text, 'api'::text, 'backfill'::text])))
@@ -107,7 +129,7 @@ CREATE TABLE rota.queue (
 CREATE INDEX queue_blocked ON rota.queue USING btree (schedule_id, scheduled_for, id) WHERE (state = 'blocked'::text);
 CREATE INDEX queue_claimed ON rota.queue USING btree (claimed_until) WHERE (state = 'running'::text);
 CREATE INDEX queue_of_schedule ON rota.queue USING btree (schedule_id, scheduled_for);
-CREATE INDEX queue_ready ON rota.queue USING btree (lane, priority DESC, available_at) WHERE (state = ANY (ARRAY['waiting'::text, 'retrying'::text]));
+CREATE INDEX queue_ready ON rota.queue USING btree (lane, tenant_id, priority DESC, available_at) WHERE (state = ANY (ARRAY['waiting'::text, 'retrying'::text]));
 
 CREATE TABLE rota.rota_migrations (
     number integer NOT NULL,
