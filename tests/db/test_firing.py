@@ -59,7 +59,9 @@ async def test_a_timer_is_fired_ahead_for_its_instant(engine: Fleet) -> None:
     [row] = await engine.queue(schedule)
     assert row["available_at"] == slot
     assert await engine.queue(later) == []
-    assert done.wake_at == slot + HOUR - LEAD
+    # When a part of its lead has gone: what comes into sight until then is fired with it.
+    assert done.wake_at is not None
+    assert slot + HOUR - LEAD <= done.wake_at <= slot + HOUR - LEAD * 0.9
 
 
 async def test_a_task_waits_in_the_lane_of_its_queue(engine: Fleet) -> None:
@@ -228,6 +230,9 @@ async def test_the_last_of_so_many_firings_completes_the_schedule(engine: Fleet)
     await engine.scheduler.run_once()
     assert await engine.status(schedule) == "completed"
     assert await engine.timer(schedule) is None
+    async with engine.db.transaction(read_only=True) as tx:
+        # A higher limit goes on from here.
+        assert await tx.fetch_value("SELECT fired FROM schedules WHERE id = $1", schedule) == 3
 
 
 async def test_slots_end_with_the_schedules_end(engine: Fleet) -> None:

@@ -12,6 +12,7 @@ from tests.db.leases_kit import write
 
 from rota import ids
 from rota.db import Listener
+from rota.firing.overlap import MOST_LIVE
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -54,6 +55,18 @@ async def test_queue_blocks_the_new_one_behind_the_old(engine: Fleet) -> None:
     await engine.scheduler.run_once()
     states = {row["id"]: row["state"] for row in await engine.queue(schedule)}
     assert states == {live: "running", ids.firing_id(schedule, slot): "blocked"}
+
+
+async def test_a_full_line_skips_the_slot_and_says_why(engine: Fleet) -> None:
+    """I12: what waits behind a run that takes too long has a limit."""
+    slot = await engine.now()
+    schedule = await engine.add(slot=slot, overlap_policy="queue")
+    for _ in range(MOST_LIVE):
+        await engine.live(schedule, "blocked")
+    done = await engine.scheduler.run_once()
+    assert (done.tally.fired, done.tally.skipped) == (0, 1)
+    [row] = await engine.firings(schedule)
+    assert (row["status"], row["reason"]) == ("skipped", "overlap_queue_full")
 
 
 async def test_allow_lets_both_run(engine: Fleet) -> None:

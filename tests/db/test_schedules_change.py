@@ -219,6 +219,42 @@ async def test_the_count_of_firings_outlives_a_pause_and_an_edit(db: Database) -
     assert timer["fired"] == 3
 
 
+@pytest.mark.parametrize("state", ["waiting", "running"])
+@pytest.mark.parametrize("how", ["pause", "edit"])
+async def test_a_firing_that_is_taken_back_ahead_of_its_instant_does_not_count(
+    db: Database, state: str, how: str
+) -> None:
+    office = await Office.open(db)
+    made = await office.create(max_firings=5)
+    slot = await office.now() + timedelta(minutes=1)
+    await office.enqueue(made, slot=slot, state=state, attempt=int(state == "running"))
+    async with db.transaction() as tx:
+        await tx.execute("UPDATE timers SET fired = 3")
+    if how == "pause":
+        await office.pause(made)
+        await office.resume(made)
+    else:
+        await office.update(made, interval="2h")
+    timer = await office.timer(made)
+    assert timer is not None
+    assert timer["fired"] == 2
+
+
+async def test_a_higher_limit_goes_on_from_what_a_completed_schedule_has_fired(
+    db: Database,
+) -> None:
+    office = await Office.open(db)
+    made = await office.create(max_firings=5)
+    async with db.transaction() as tx:
+        await tx.execute("UPDATE timers SET fired = 3")
+    assert (await office.update(made, max_firings=3)).schedule.status == "completed"
+    assert (await office.update(made, max_firings=2)).schedule.status == "completed"
+    assert (await office.update(made, max_firings=4)).schedule.status == "active"
+    timer = await office.timer(made)
+    assert timer is not None
+    assert timer["fired"] == 3
+
+
 async def test_a_schedule_that_may_fire_no_more_completes(db: Database) -> None:
     office = await Office.open(db)
     made = await office.create(max_firings=5)

@@ -70,7 +70,7 @@ def _timer(plan: Plan, fence: int, first_id: UUID | None) -> tuple[object, ...]:
         due.version,
         due.touched,
         contract.overlap == "allow",
-        due.live,
+        due.live > 0,
         plan.following,
         plan.following_due_at,
         len(plan.fire),

@@ -6,7 +6,9 @@ execution. Nothing here is kept that could not be lost: what was not committed i
 
 from __future__ import annotations
 
+import asyncio
 import random
+from collections import deque
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import islice
@@ -46,6 +48,9 @@ CHANNEL = "rota_timers"
 
 _ZERO = timedelta()
 _SOON = timedelta(milliseconds=20)
+_AT_ONCE = 2
+_GATHERED = 0.95
+"""How much of its lead a timer may have left when it is fired, so that others join it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,15 +127,41 @@ class Scheduler:
         look = await self._look(self._marks.of(leases.values()))
         tally = Tally()
         behind = self._is_behind(look)
-        for batch in _batches(look.timers, self._settings.batch):
-            if behind:
-                await self._fire_live_first(leases, look, tally)
-            await self._fire_batch(batch, leases, look, tally)
+        if behind:
+            await self._fire_in_turns(leases, look, tally)
+        else:
+            await self._fire_batches(leases, look, tally)
         self._marks.raise_to(look.unfinished())
         done = await self._report(look, tally, leases)
         if tally.any:
             self._publish(done)
         return done
+
+    async def _fire_batches(self, leases: Mapping[int, Lease], look: Look, tally: Tally) -> None:
+        """Two batches at once: while the server writes one, the next is planned and sent.
+
+        No schedule is in two of them, so neither waits for the other.
+        """
+        under_way: deque[asyncio.Task[None]] = deque()
+        try:
+            for batch in _batches(look.timers, self._settings.batch):
+                if len(under_way) == _AT_ONCE:
+                    await under_way.popleft()
+                firing = self._fire_batch(batch, leases, look, tally)
+                under_way.append(asyncio.create_task(firing))
+            while under_way:
+                await under_way.popleft()
+        finally:
+            # One has failed: the pass is over when the other is, too.
+            for task in under_way:
+                task.cancel()
+            await asyncio.gather(*under_way, return_exceptions=True)
+
+    async def _fire_in_turns(self, leases: Mapping[int, Lease], look: Look, tally: Tally) -> None:
+        """A batch of the backlog, and whatever is live by then before each."""
+        for batch in _batches(look.timers, self._settings.batch):
+            await self._fire_live_first(leases, look, tally)
+            await self._fire_batch(batch, leases, look, tally)
 
     async def _fire_live_first(self, leases: Mapping[int, Lease], look: Look, tally: Tally) -> None:
         """With a long backlog, what comes due now must not stand in line behind it (MF7).
@@ -150,7 +181,8 @@ class Scheduler:
             [d for d in batch if d.schedule_id not in look.moved], look, tally
         )
         # Before each batch: the one before may have taken longer than the lease lasts (LE5).
-        plans = [p for p in plans if self._elector.is_held(leases[p.due.shard])]
+        held = {shard for shard, lease in leases.items() if self._elector.is_held(lease)}
+        plans = [p for p in plans if p.due.shard in held]
         if plans:
             await self._fire(plans, leases, look, tally)
 
@@ -226,7 +258,9 @@ class Scheduler:
                 ahead = await sql.next_due_at(tx, list(leases), after=look.horizon)
             looks = [due.due_at for due in look.left]
             if ahead is not None:
-                looks.append(ahead - self._settings.lead)
+                # What comes into sight within a moment is fired together: with a thousand timers a
+                # second, a pass for each would take all the time there is.
+                looks.append(ahead - self._settings.lead * _GATHERED)
             if tally.refused:
                 looks.append(look.now + _SOON)
             wake_at = min(looks, default=None)

@@ -7,9 +7,13 @@ schedule still is as busy, or as idle, when it is written: the statement that fi
 from __future__ import annotations
 
 import enum
-from typing import Literal
+from typing import Final, Literal
 
 Policy = Literal["skip", "queue", "cancel_previous", "allow"]
+
+MOST_LIVE: Final = 100
+"""With so many live firings no further one is queued behind them (I12): a schedule whose runs take
+longer than its period would fill the database, and never come to an end."""
 
 
 class Entry(enum.Enum):
@@ -25,19 +29,24 @@ class Entry(enum.Enum):
     """What is live is cancelled; it is blocked until that has ended."""
 
 
-def entry(policy: Policy, *, live: bool, catch_up: bool) -> Entry:
-    """How the firings of a schedule enter, given whether an earlier one is live.
+def entry(policy: Policy, *, live: int, catch_up: bool) -> Entry:
+    """How the firings of a schedule enter, given how many earlier ones are live.
 
     The catch-up firings of an outage run one after another whatever the policy: it speaks of slots
     as they come due, and they did not come due one by one.
     """
     if not live or policy == "allow":
         return Entry.FREE
-    if catch_up or policy == "queue":
+    if catch_up or (policy == "queue" and live < MOST_LIVE):
         return Entry.BEHIND
-    return Entry.SKIPPED if policy == "skip" else Entry.INSTEAD
+    return Entry.INSTEAD if policy == "cancel_previous" else Entry.SKIPPED
 
 
-def needs_second_look(policy: Policy, *, live: bool, ahead: bool) -> bool:
+def reason(policy: Policy) -> str:
+    """Why a firing of such a schedule was skipped."""
+    return "overlap_queue_full" if policy == "queue" else "overlap"
+
+
+def needs_second_look(policy: Policy, *, live: int, ahead: bool) -> bool:
     """Whether it is too early to decide: what is live now may have ended at the due instant."""
-    return live and ahead and policy != "allow"
+    return live > 0 and ahead and policy != "allow"

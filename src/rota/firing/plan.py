@@ -28,8 +28,8 @@ class Due(NamedTuple):
     version: int
     fired: int
     touched: int
-    live: bool
-    """A firing of the schedule is in the queue."""
+    live: int
+    """How many firings of the schedule are in the queue; no more than `overlap.MOST_LIVE`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,7 +110,7 @@ def plan(due: Due, contract: Contract, *, now: datetime) -> Plan | None:
         # Nothing enters, so nothing may be cancelled for its sake.
         entry = Entry.FREE
     if entry is Entry.SKIPPED:
-        records += (_skipped(fire),)
+        records += (_skipped(fire, overlap.reason(contract.overlap)),)
         fire = ()
     done = remaining is not None and len(fire) >= remaining
     return Plan(
@@ -153,7 +153,5 @@ def _missed(missed: misfire.Missed | None) -> tuple[Record, ...]:
     return (record,)
 
 
-def _skipped(slots: tuple[datetime, ...]) -> Record:
-    return Record(
-        first=slots[0], last=slots[-1], count=len(slots), status="skipped", reason="overlap"
-    )
+def _skipped(slots: tuple[datetime, ...], reason: str) -> Record:
+    return Record(first=slots[0], last=slots[-1], count=len(slots), status="skipped", reason=reason)

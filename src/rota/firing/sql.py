@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, LiteralString
 
+from rota.firing.overlap import MOST_LIVE
 from rota.firing.plan import Due
 
 if TYPE_CHECKING:
@@ -31,8 +32,8 @@ _DUE: LiteralString = """
                 ORDER BY due_at
                 LIMIT $4) AS t)
     SELECT clock.now, due.*,
-           (SELECT true FROM queue q
-             WHERE q.schedule_id = due.schedule_id LIMIT 1) IS NOT NULL AS live
+           (SELECT count(*) FROM (SELECT FROM queue q
+                                    WHERE q.schedule_id = due.schedule_id LIMIT $5) AS l) AS live
       FROM (SELECT statement_timestamp() AS now) AS clock
       LEFT JOIN due ON true
      ORDER BY due.due_at
@@ -71,7 +72,8 @@ LOCK_LIVE: LiteralString = """
 # Looks into firings and queue are scalar subqueries on purpose: they are made row by row through
 # the index, where a join, or a hashed EXISTS, would choose to read the whole table. For the same
 # reason what is cancelled is named by an array: a plan kept from when the queue was empty would
-# walk all of it, and all of `done` for each of its rows.
+# walk all of it, and all of `done` for each of its rows. What is left to its target (held by the nil
+# UUID, `queue.states.NOBODY`) has its time cut to now: the next look for what is overdue ends it.
 FIRE: LiteralString = """
     WITH x AS MATERIALIZED (
         SELECT *
@@ -93,7 +95,7 @@ FIRE: LiteralString = """
               AND (x.free OR x.live = ((
                    SELECT true FROM queue q
                     WHERE q.schedule_id = x.schedule_id LIMIT 1) IS NOT NULL))
-        RETURNING x.*),
+        RETURNING x.*, t.fired),
     ended AS (
            DELETE FROM timers t
             USING x
@@ -103,11 +105,11 @@ FIRE: LiteralString = """
               AND (x.free OR x.live = ((
                    SELECT true FROM queue q
                     WHERE q.schedule_id = x.schedule_id LIMIT 1) IS NOT NULL))
-        RETURNING x.*),
+        RETURNING x.*, t.fired + x.firings AS fired),
     done AS (SELECT * FROM moved UNION ALL SELECT * FROM ended),
     completed AS (
         UPDATE schedules s
-           SET status = 'completed', updated_at = clock_timestamp()
+           SET status = 'completed', fired = ended.fired, updated_at = clock_timestamp()
           FROM ended
          WHERE s.id = ended.schedule_id AND s.status = 'active'),
     cancelled AS (
@@ -119,7 +121,9 @@ FIRE: LiteralString = """
                   q.triggered_by, q.catch_up),
     stopped AS (
            UPDATE queue q
-              SET cancel_reason = coalesce(q.cancel_reason, 'overlap')
+              SET cancel_reason = coalesce(q.cancel_reason, 'overlap'),
+                  claimed_until = CASE WHEN q.worker = '00000000-0000-0000-0000-000000000000'
+                                       THEN clock_timestamp() ELSE q.claimed_until END
             WHERE q.schedule_id = ANY (ARRAY(
                   SELECT schedule_id FROM done WHERE entry = 'instead'))
               AND q.state = 'running'
@@ -194,7 +198,7 @@ class Reading:
 
 async def due(tx: Tx, lows: Mapping[int, datetime], *, lead: timedelta, limit: int) -> Reading:
     """Timers due by now + lead in these shards, each past its mark; `limit` for each shard."""
-    rows = await tx.fetch(_DUE, list(lows), list(lows.values()), lead, limit)
+    rows = await tx.fetch(_DUE, list(lows), list(lows.values()), lead, limit, MOST_LIVE)
     # Without any timer there is one row, for the clock.
     timers = tuple(Due._make(islice(row, 1, None)) for row in rows if row[1] is not None)
     return Reading(now=rows[0][0], timers=timers)

@@ -21,6 +21,7 @@ _TICK = timedelta(microseconds=1)
 
 _SKIPPED = {
     "overlap": "the firing before it was still under way (overlap_policy skip)",
+    "overlap_queue_full": "too many firings waited before it already (overlap_policy queue)",
     "paused": "the schedule was paused",
     "edited": "the schedule was changed before it could run",
     "deleted": "the schedule was deleted before it could run",

@@ -28,7 +28,7 @@ def due_at(schedule_id: UUID, definition: Definition, slot: datetime) -> datetim
     return slot + timers.offset(schedule_id, definition.spread_window)
 
 
-def timer(schedule: Schedule, slot: datetime) -> timers.Armed:
+def timer(schedule: Schedule, slot: datetime, *, fired: int = 0) -> timers.Armed:
     """The timer for a slot of it; parked unless the schedule is active."""
     return timers.Armed(
         schedule_id=schedule.id,
@@ -36,5 +36,6 @@ def timer(schedule: Schedule, slot: datetime) -> timers.Armed:
         scheduled_for=slot,
         due_at=due_at(schedule.id, schedule.definition, slot),
         version=schedule.version,
+        fired=fired,
         parked=schedule.status == "paused",
     )

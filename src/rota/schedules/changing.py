@@ -40,10 +40,8 @@ class _Held:
     schedule: Schedule
     timer: timers.Timer | None
     now: datetime
-
-    @property
-    def fired(self) -> int:
-        return self.timer.fired if self.timer else 0
+    fired: int
+    """How many firings it has had, for max_firings."""
 
 
 async def upsert_by_key(
@@ -90,6 +88,20 @@ async def pause(tx: Tx, tenant: Tenant, schedule_id: UUID) -> Schedule:
     return await _pause(tx, held)
 
 
+async def pause_version(
+    tx: Tx, tenant_id: UUID, schedule_id: UUID, *, version: int, reason: str
+) -> bool:
+    """Pause it, for a reason that is Rota's own, if it is still what it was at this version.
+
+    False when it has been changed, paused or deleted since: what was wrong with it may be mended.
+    """
+    held = await _hold(tx, tenant_id, schedule_id)
+    if held is None or held.schedule.version != version or held.schedule.status != "active":
+        return False
+    await _pause(tx, held, reason)
+    return True
+
+
 async def resume(tx: Tx, tenant: Tenant, schedule_id: UUID) -> Schedule:
     """Fire again, from now on. The slots that passed meanwhile are recorded as skipped."""
     held = await _require(tx, tenant.id, schedule_id)
@@ -129,7 +141,8 @@ async def _hold(tx: Tx, tenant_id: UUID, schedule_id: UUID) -> _Held | None:
     if timer is None:
         # There was none to lock, so it may have been made while we waited for the schedule.
         timer = await timers.lock(tx, schedule_id)
-    return _Held(schedule, timer, await sql.now(tx))
+    fired = timer.fired if timer else await sql.fired(tx, schedule_id)
+    return _Held(schedule, timer, await sql.now(tx), fired)
 
 
 async def _replace(tx: Tx, held: _Held, whole: Mapping[str, object], tenant: Tenant) -> Saved:
@@ -142,7 +155,8 @@ async def _replace(tx: Tx, held: _Held, whole: Mapping[str, object], tenant: Ten
     schedule, outcome = held.schedule, "unchanged"
     if not fields.same(old, new):
         schedule, outcome = await _edit(tx, held, read, new), "updated"
-        held = _Held(schedule, await timers.lock(tx, schedule.id), held.now)
+        timer = await timers.lock(tx, schedule.id)
+        held = _Held(schedule, timer, held.now, timer.fired if timer else held.fired)
     if "enabled" in read.given:
         switched = await (_resume if read.definition.enabled else _pause)(tx, held)
         if switched is not schedule:
@@ -165,21 +179,22 @@ async def _edit(tx: Tx, held: _Held, read: Parsed, new: Definition) -> Schedule:
     )
     await _record_overdue(tx, held, "edited")
     await _carry_over(tx, schedule, held.now)
+    taken_back = await _take_back(tx, schedule, "edited", but=schedule.version)
+    held = replace(held, fired=max(held.fired - taken_back, 0))
     slot = await _first_open_slot(tx, schedule, held)
     schedule = replace(schedule, status=_status(schedule.status, slot))
     await sql.update(tx, schedule)
-    await _set_timer(tx, schedule, slot)
-    await _take_back(tx, schedule, "edited", but=schedule.version)
+    await _set_timer(tx, schedule, slot, fired=held.fired)
     return schedule
 
 
-async def _pause(tx: Tx, held: _Held) -> Schedule:
+async def _pause(tx: Tx, held: _Held, reason: str | None = None) -> Schedule:
     schedule = held.schedule
     if schedule.status != "active":
         return schedule
     await timers.park(tx, schedule.id)
-    await _take_back(tx, schedule, "paused")
-    return await _switch(tx, held, "paused")
+    await timers.uncount(tx, schedule.id, await _take_back(tx, schedule, "paused"))
+    return await _switch(tx, held, "paused", reason)
 
 
 async def _resume(tx: Tx, held: _Held) -> Schedule:
@@ -188,20 +203,21 @@ async def _resume(tx: Tx, held: _Held) -> Schedule:
     await _record_overdue(tx, held, "paused")
     slot = await _first_open_slot(tx, held.schedule, held)
     schedule = await _switch(tx, held, "active" if slot else "completed")
-    await _set_timer(tx, schedule, slot)
+    await _set_timer(tx, schedule, slot, fired=held.fired)
     return schedule
 
 
-async def _switch(tx: Tx, held: _Held, status: Status) -> Schedule:
-    await sql.set_status(tx, held.schedule.id, status, at=held.now)
+async def _switch(tx: Tx, held: _Held, status: Status, reason: str | None = None) -> Schedule:
+    await sql.set_status(tx, held.schedule.id, status, at=held.now, reason=reason)
     return replace(held.schedule, status=status, updated_at=held.now)
 
 
-async def _set_timer(tx: Tx, schedule: Schedule, slot: datetime | None) -> None:
+async def _set_timer(tx: Tx, schedule: Schedule, slot: datetime | None, *, fired: int) -> None:
     if slot is None:
         await timers.disarm(tx, schedule.id)
+        await sql.keep_fired(tx, schedule.id, fired)
     else:
-        await timers.arm(tx, [arming.timer(schedule, slot)])
+        await timers.arm(tx, [arming.timer(schedule, slot, fired=fired)])
 
 
 async def _record_overdue(tx: Tx, held: _Held, reason: Reason) -> None:
@@ -240,13 +256,19 @@ async def _carry_over(tx: Tx, schedule: Schedule, now: datetime) -> None:
         await sql.carry_over(tx, schedule, slots, spread=spread)
 
 
-async def _take_back(tx: Tx, schedule: Schedule, reason: Reason, *, but: int | None = None) -> None:
-    """End what no worker has, and ask for what none has begun; `but` those of this version."""
+async def _take_back(tx: Tx, schedule: Schedule, reason: Reason, *, but: int | None = None) -> int:
+    """End what no worker has, and ask for what none has begun; `but` those of this version.
+
+    How many slots of its own will not be fired after all. A worker that does not hear in time
+    begins its claim all the same: one firing above max_firings, where not counting would be one
+    below it after every pause.
+    """
     if not await sql.lock_live(tx, schedule.id):
-        return
+        return 0
     taken = await sql.take(tx, schedule.id, but=but)
     await sql.record(tx, schedule, taken, status="skipped", reason=reason)
-    await sql.recall(tx, schedule.id, reason, but=but)
+    unbegun = sum(each.triggered_by == "schedule" and each.attempt == 0 for each in taken)
+    return unbegun + await sql.recall(tx, schedule.id, reason, but=but)
 
 
 def _is_retimed(old: Definition, new: Definition) -> bool:

@@ -60,7 +60,7 @@ _UPDATE: LiteralString = """
 """
 
 _SET_STATUS: LiteralString = """
-    UPDATE schedules SET status = $2, updated_at = $3 WHERE id = $1
+    UPDATE schedules SET status = $2, updated_at = $3, status_reason = $4 WHERE id = $1
 """
 
 _DELETE: LiteralString = "DELETE FROM schedules WHERE id = $1"
@@ -115,16 +115,26 @@ _RECALL: LiteralString = """
          WHERE schedule_id = $1 AND state = 'running'
            AND (available_at > clock_timestamp() OR $2 = 'deleted')
            AND version IS DISTINCT FROM $3
-     RETURNING schedule_id
+     RETURNING schedule_id, triggered_by, attempt
+    ), asked AS MATERIALIZED (
+        SELECT pg_notify('rota_recall', schedule_id::text)
+          FROM (SELECT DISTINCT schedule_id FROM held) AS h
     )
-    SELECT pg_notify('rota_recall', schedule_id::text)
-      FROM (SELECT DISTINCT schedule_id FROM held) AS asked
+    SELECT (SELECT count(*) FROM held WHERE triggered_by = 'schedule' AND attempt = 1),
+           (SELECT count(*) FROM asked)
 """
 
-# Whoever holds one is told to end it, begun or not.
+_FIRED: LiteralString = "SELECT fired FROM schedules WHERE id = $1"
+
+_KEEP_FIRED: LiteralString = "UPDATE schedules SET fired = $2 WHERE id = $1"
+
+# Whoever holds one is told to end it, begun or not. What is left to its target (held by the nil
+# UUID, `queue.states.NOBODY`) has its time cut to now: the next look for what is overdue ends it.
 _CANCEL: LiteralString = """
     UPDATE queue
-       SET cancel_reason = coalesce(cancel_reason, $2)
+       SET cancel_reason = coalesce(cancel_reason, $2),
+           claimed_until = CASE WHEN worker = '00000000-0000-0000-0000-000000000000'
+                                THEN clock_timestamp() ELSE claimed_until END
      WHERE schedule_id = $1 AND state = 'running'
  RETURNING pg_notify('rota_cancel', id::text)
 """
@@ -239,8 +249,10 @@ async def update(tx: Tx, schedule: Schedule) -> None:
     )
 
 
-async def set_status(tx: Tx, schedule_id: UUID, status: Status, *, at: datetime) -> None:
-    await tx.execute(_SET_STATUS, schedule_id, status, at)
+async def set_status(
+    tx: Tx, schedule_id: UUID, status: Status, *, at: datetime, reason: str | None = None
+) -> None:
+    await tx.execute(_SET_STATUS, schedule_id, status, at, reason)
 
 
 async def delete(tx: Tx, schedule_id: UUID) -> None:
@@ -290,9 +302,24 @@ async def take(tx: Tx, schedule_id: UUID, *, but: int | None = None) -> list[Tak
     return [Taken(**dict(row.items())) for row in rows]
 
 
-async def recall(tx: Tx, schedule_id: UUID, reason: str, *, but: int | None = None) -> None:
-    """Ask for those back that a worker has and has not begun, but for those of this version."""
-    await tx.fetch(_RECALL, schedule_id, reason, but)
+async def recall(tx: Tx, schedule_id: UUID, reason: str, *, but: int | None = None) -> int:
+    """Ask for those back that a worker has and has not begun, but for those of this version.
+
+    How many slots of the schedule's own that is.
+    """
+    count: int = await tx.fetch_value(_RECALL, schedule_id, reason, but)
+    return count
+
+
+async def fired(tx: Tx, schedule_id: UUID) -> int:
+    """How many firings it had had when it was completed."""
+    count: int | None = await tx.fetch_value(_FIRED, schedule_id)
+    return count or 0
+
+
+async def keep_fired(tx: Tx, schedule_id: UUID, count: int) -> None:
+    """Remember how many firings it has had, now that it has no timer to count them."""
+    await tx.execute(_KEEP_FIRED, schedule_id, count)
 
 
 async def cancel(tx: Tx, schedule_id: UUID, reason: str) -> None:

@@ -22,7 +22,7 @@ SOON: Final = timedelta(seconds=5)
 
 
 async def arm(tx: Tx, timers: Sequence[Armed]) -> None:
-    """Set these timers, new ones and ones there are: the count of firings is kept.
+    """Set these timers, new ones and ones there are.
 
     Wakes, when the transaction commits, whoever holds a shard that has one due soon.
     """
@@ -47,6 +47,12 @@ async def touch(tx: Tx, schedule_id: UUID) -> bool:
 async def park(tx: Tx, schedule_id: UUID) -> bool:
     """Due never, until it is armed again; False when there is no timer."""
     return await sql.park(tx, schedule_id) == 1
+
+
+async def uncount(tx: Tx, schedule_id: UUID, firings: int) -> None:
+    """So many of those that it has fired were taken back, and do not count (max_firings)."""
+    if firings:
+        await sql.uncount(tx, schedule_id, firings)
 
 
 async def disarm(tx: Tx, schedule_id: UUID) -> bool:

@@ -19,20 +19,21 @@ if TYPE_CHECKING:
 # it was cannot advance it, even where slot and version are the same again.
 _ARM: LiteralString = """
     WITH armed AS (
-        INSERT INTO timers AS t (schedule_id, shard, scheduled_for, due_at, version)
+        INSERT INTO timers AS t (schedule_id, shard, scheduled_for, due_at, version, fired)
         SELECT x.schedule_id, x.shard, x.scheduled_for,
-               CASE WHEN x.parked THEN 'infinity' ELSE x.due_at END, x.version
+               CASE WHEN x.parked THEN 'infinity' ELSE x.due_at END, x.version, x.fired
           FROM unnest($1::uuid[], $2::smallint[], $3::timestamptz[], $4::timestamptz[],
-                      $5::integer[], $6::boolean[])
-               AS x(schedule_id, shard, scheduled_for, due_at, version, parked)
+                      $5::integer[], $6::integer[], $7::boolean[])
+               AS x(schedule_id, shard, scheduled_for, due_at, version, fired, parked)
         ON CONFLICT (schedule_id) DO UPDATE
            SET scheduled_for = excluded.scheduled_for,
                due_at = excluded.due_at,
                version = excluded.version,
+               fired = excluded.fired,
                touched = t.touched + 1
         RETURNING t.shard, t.due_at
     ), soon AS (
-        SELECT DISTINCT shard FROM armed WHERE due_at <= clock_timestamp() + $7::interval
+        SELECT DISTINCT shard FROM armed WHERE due_at <= clock_timestamp() + $8::interval
     ), woken AS MATERIALIZED (
         SELECT pg_notify('rota_timers', shard::text) FROM soon
     )
@@ -54,6 +55,10 @@ _PARK: LiteralString = """
     UPDATE timers SET due_at = 'infinity', touched = touched + 1 WHERE schedule_id = $1
 """
 
+_UNCOUNT: LiteralString = """
+    UPDATE timers SET fired = greatest(fired - $2, 0) WHERE schedule_id = $1
+"""
+
 _DISARM: LiteralString = """
     DELETE FROM timers WHERE schedule_id = $1
 """
@@ -67,6 +72,7 @@ async def arm(tx: Tx, timers: Sequence[Armed], *, soon: timedelta) -> None:
         [timer.scheduled_for for timer in timers],
         [timer.due_at for timer in timers],
         [timer.version for timer in timers],
+        [timer.fired for timer in timers],
         [timer.parked for timer in timers],
         soon,
     )
@@ -83,6 +89,10 @@ async def touch(tx: Tx, schedule_id: UUID) -> int:
 
 async def park(tx: Tx, schedule_id: UUID) -> int:
     return await tx.execute(_PARK, schedule_id)
+
+
+async def uncount(tx: Tx, schedule_id: UUID, firings: int) -> None:
+    await tx.execute(_UNCOUNT, schedule_id, firings)
 
 
 async def disarm(tx: Tx, schedule_id: UUID) -> int:

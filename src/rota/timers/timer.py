@@ -33,5 +33,7 @@ class Armed:
     """The slot plus its spread; never before the slot."""
     version: int
     """The schedule's version that this slot is of."""
+    fired: int = 0
+    """How many firings it has had already."""
     parked: bool = False
     """Due never, until its schedule is resumed; `due_at` is then of no account."""

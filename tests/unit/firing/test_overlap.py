@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rota.firing.overlap import Entry, Policy, entry, needs_second_look
+from rota.firing.overlap import MOST_LIVE, Entry, Policy, entry, needs_second_look
 
 POLICIES: list[Policy] = ["skip", "queue", "cancel_previous", "allow"]
 
@@ -20,6 +20,12 @@ POLICIES: list[Policy] = ["skip", "queue", "cancel_previous", "allow"]
 )
 def test_a_live_firing_makes_the_policy_count(policy: Policy, expected: Entry) -> None:
     assert entry(policy, live=True, catch_up=False) is expected
+
+
+def test_a_line_of_queued_firings_has_an_end() -> None:
+    """I12: depth no more than a limit."""
+    assert entry("queue", live=MOST_LIVE - 1, catch_up=False) is Entry.BEHIND
+    assert entry("queue", live=MOST_LIVE, catch_up=False) is Entry.SKIPPED
 
 
 @pytest.mark.parametrize("policy", POLICIES)

@@ -31,5 +31,11 @@ CREATE TABLE circuits (
 -- When the next request to a host with a limited rate may be sent, by any worker.
 CREATE TABLE host_pace (
     host    text        PRIMARY KEY,
-    next_at timestamptz NOT NULL
+    next_at timestamptz NOT NULL,
+    -- The end of the line of those that could not be given an instant yet, and come back for one.
+    tail_at timestamptz NOT NULL
 ) WITH (fillfactor = 50);
+
+-- How many firings a schedule had had when it was completed: its timer, which counts, is gone then,
+-- and a higher max_firings must go on from there.
+ALTER TABLE schedules ADD COLUMN fired integer NOT NULL DEFAULT 0;
