@@ -10,6 +10,7 @@ import uvloop
 
 from rota.clock import SystemClock
 from rota.events import Bus
+from rota.runtime.collector import calm
 from rota.runtime.serve import Stop, running
 from rota.telemetry import log
 
@@ -35,8 +36,13 @@ async def _main(config: Config, on_started: Callable[[Started], None], *, verbos
     stop = Stop()
     listen_to_signals(stop)
     end_log = log.start(bus, verbose=verbose)
+
+    def calmly(started: Started) -> None:
+        calm()
+        on_started(started)
+
     try:
-        await serve(config, bus=bus, stop=stop, on_started=on_started)
+        await serve(config, bus=bus, stop=stop, on_started=calmly)
     finally:
         end_log()
 
