@@ -1,0 +1,78 @@
+"""A queue full of firings, and a worker that empties it."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, LiteralString
+from uuid import uuid4
+
+from rota.clock import SystemClock
+from rota.db import Listener
+from rota.events import Bus
+from rota.schedules.definition import HTTP_LANE
+from rota.targets import TargetPolicy
+from rota.workers.events import FiringFinished
+from rota.workers.http import HttpCaller
+from rota.workers.news import CHANNELS
+from rota.workers.pool import Worker
+
+if TYPE_CHECKING:
+    from bench.core.stand import Stand
+    from rota.workers.pace import Pace
+
+_CLOCK = SystemClock()
+
+_AIM: LiteralString = """
+    UPDATE schedules
+       SET definition = definition || jsonb_build_object(
+               'target_url', 'http://127.0.0.1:' || $1::integer || '/hook',
+               'payload', jsonb_build_object('team', 'ops'))
+"""
+
+_FILL: LiteralString = """
+    INSERT INTO queue (id, schedule_id, tenant_id, version, scheduled_for, available_at, fence,
+                       state, triggered_by, lane, host)
+    SELECT gen_random_uuid(), s.schedule_id, $2::uuid, 1, n.at, n.at, 1, 'waiting', 'schedule',
+           'http', '127.0.0.1:' || $3::integer
+      FROM (SELECT i, $4::timestamptz - interval '1 minute' + i * interval '1 microsecond' AS at
+              FROM generate_series(1, $1::integer) AS i) AS n
+      JOIN sample s ON s.n = 1 + n.i % (SELECT count(*) FROM sample)
+"""
+
+
+async def aim(stand: Stand, port: int) -> None:
+    """Let every schedule call the target."""
+    await stand.admin.execute(_AIM, port)
+
+
+async def fill(stand: Stand, port: int, count: int) -> None:
+    """So many firings wait, and nothing else is there."""
+    await stand.empty_queue()
+    await stand.admin.execute(_FILL, count, stand.tenant_id, port, await stand.now())
+
+
+async def drain(stand: Stand, count: int, *, pace: Pace | None = None) -> float:
+    """The seconds that one worker takes until all are recorded as succeeded."""
+    bus = Bus()
+    left = count
+    done = asyncio.Event()
+
+    def hear(event: FiringFinished) -> None:
+        nonlocal left
+        assert event.status == "succeeded", event
+        left -= 1
+        if left == 0:
+            done.set()
+
+    bus.subscribe(FiringFinished, hear)
+    policy = TargetPolicy(allow_private=True)
+    async with Listener(stand.db.dsn, [*CHANNELS]) as news, HttpCaller(policy) as http:
+        start = _CLOCK.monotonic()
+        worker = Worker(
+            stand.db, id_=uuid4(), callers={HTTP_LANE: http}, listener=news, bus=bus, pace=pace
+        )
+        async with worker, asyncio.timeout(600):
+            await done.wait()
+            seconds = _CLOCK.monotonic() - start
+    assert await stand.queued() == 0
+    return seconds
