@@ -16,14 +16,19 @@ if TYPE_CHECKING:
 
     from rota.api.engine import Engine
 
-NOBODYS = ("sch_01ARZ3NDEKTSV4RRFFQ69G5FAV", "fir_01ARZ3NDEKTSV4RRFFQ69G5FAV")
+NOBODYS = {
+    f"{name}_id": f"{prefix}_01ARZ3NDEKTSV4RRFFQ69G5FAV"
+    for name, prefix in (("schedule", "sch"), ("firing", "fir"), ("tenant", "ten"), ("key", "key"))
+}
 BODIES: dict[str, Any] = {"patch": {"priority": 1}, "post": {}}
 GUARDED = [each for each in operations.ALL if each.scope is not None]
 
 
-def _path(operation: operations.Operation) -> str:
-    path = operation.path.replace("{schedule_id}", "sch_01ARZ3NDEKTSV4RRFFQ69G5FAV")
-    return path.replace("{firing_id}", "fir_01ARZ3NDEKTSV4RRFFQ69G5FAV").replace("{key}", "some")
+def _path(operation: operations.Operation, **ids: str) -> str:
+    path = operation.path.format(
+        **{"key": "some", "name": "some", "host": "some", **NOBODYS, **ids}
+    )
+    return f"{path}?at=2090-01-01" if "at" in operation.query else path
 
 
 @pytest.mark.parametrize("operation", GUARDED, ids=lambda each: each.name)
@@ -90,18 +95,20 @@ async def test_what_others_own_looks_like_nothing_at_all(
     stranger = await caller(engine, http, "admin", tenant="another")
     made = await api.created(key="mine")
     firing = (await api.post(f"/v1/schedules/{made['id']}/trigger")).json()
+    [key] = (await api.get("/v1/keys")).json()["items"]
+    ours = {
+        "schedule_id": made["id"],
+        "firing_id": firing["id"],
+        "tenant_id": key["tenant"],
+        "key_id": key["id"],
+    }
     for operation in GUARDED:
         if "_id}" not in operation.path:
             continue
-        others, nobodys = (
-            operation.path.replace("{schedule_id}", schedule).replace("{firing_id}", one)
-            for schedule, one in ((made["id"], firing["id"]), NOBODYS)
-        )
+        body = BODIES.get(operation.method)
         answers = [
-            await http.request(
-                operation.method, path, json=BODIES.get(operation.method), headers=stranger.headers
-            )
-            for path in (_with(others, operation), _with(nobodys, operation))
+            await http.request(operation.method, path, json=body, headers=stranger.headers)
+            for path in (_path(operation, **ours), _path(operation))
         ]
         assert [each.status_code for each in answers] == [404, 404], operation.name
         assert answers[0].content == answers[1].content
@@ -109,7 +116,3 @@ async def test_what_others_own_looks_like_nothing_at_all(
     assert (await stranger.get("/v1/schedules", key="mine")).json()["items"] == []
     assert (await stranger.put("/v1/schedules/by-key/mine", SCHEDULE)).status_code == 201
     assert (await api.get(f"/v1/schedules/{made['id']}")).json()["version"] == 1
-
-
-def _with(path: str, operation: operations.Operation) -> str:
-    return f"{path}?at=2090-01-01" if "at" in operation.query else path

@@ -1,5 +1,6 @@
 """`/v1/schedules/bulk`: thousands at once, all or none, or with a result for each."""
 
+from collections.abc import Sequence
 from http import HTTPStatus
 from typing import Any, cast
 
@@ -7,8 +8,10 @@ from litestar import Response, post
 
 from rota.api import access, bodies, models, views
 from rota.api.given import AnyRequest, Caller, TheEngine
+from rota.api.once import Done, once
 from rota.api.problems import Refused, bad_field, refusal, to_problem
 from rota.api.queries import Query
+from rota.db import Tx
 from rota.errors import CallerError
 from rota.schedules import service
 
@@ -22,14 +25,23 @@ _NAMES = ("items", "schedules")
 )
 async def create_schedules(
     request: AnyRequest, engine: TheEngine, caller: Caller
-) -> Response[models.BulkResult]:
+) -> Response[bytes]:
     """Create up to 10,000 schedules: all or none, or with a result for each."""
     partial = Query(request, "partial").flag("partial") or False
     items = _items(await bodies.read(request, limit=bodies.MAX_BULK_BODY))
-    if partial:
-        results = await service.create_each(engine.db, caller.tenant, items, shards=engine.shards)
-    else:
-        results = await service.create_many(engine.db, caller.tenant, items, shards=engine.shards)
+    store = service.store_each if partial else service.store_many
+    batch = await service.read_many(engine.db, caller.tenant, items, targets=engine.targets)
+
+    async def work(tx: Tx) -> Done:
+        return _done(await store(tx, caller.tenant, batch, shards=engine.shards))
+
+    return await once(request, engine, caller, work)
+
+
+ROUTES = (create_schedules,)
+
+
+def _done(results: Sequence[service.Saved | CallerError]) -> Done:
     made = sum(isinstance(each, service.Saved) for each in results)
     body = models.BulkResult(
         created=made,
@@ -37,11 +49,7 @@ async def create_schedules(
         items=[_result(at, each) for at, each in enumerate(results)],
     )
     # Nothing of it was created, or only some: then 200 says that there is more to look at.
-    status = HTTPStatus.CREATED if made == len(results) else HTTPStatus.OK
-    return Response(body, status_code=status)
-
-
-ROUTES = (create_schedules,)
+    return Done(body, HTTPStatus.CREATED if made == len(results) else HTTPStatus.OK)
 
 
 def _items(body: Any) -> list[dict[str, Any]]:
