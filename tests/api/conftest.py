@@ -17,6 +17,7 @@ from rota.api.problems import RequestFailed
 from rota.clock import SystemClock
 from rota.db import installation
 from rota.events import Bus
+from rota.targets import OPEN
 from rota.tenants import service as tenants
 from rota.tenants import sql as tenants_sql
 
@@ -102,7 +103,7 @@ async def engine(db: Database) -> Engine:
     bus = Bus()
     # A fault that a test did not ask for shows in its output.
     bus.subscribe(RequestFailed, lambda event: traceback.print_exception(event.error))
-    return Engine(db=db, clock=SystemClock(), bus=bus, shards=shards)
+    return Engine(db=db, clock=SystemClock(), bus=bus, shards=shards, targets=OPEN)
 
 
 @pytest.fixture

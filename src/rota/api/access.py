@@ -15,7 +15,7 @@ from litestar.handlers import BaseRouteHandler
 from rota.api.engine import Engine
 from rota.api.problems import Refused
 from rota.tenants.authenticate import Authenticator
-from rota.tenants.tenant import Principal, Scope
+from rota.tenants.tenant import DEFAULT_NAME, Principal, Scope
 
 _OPT: Final = "rota_scope"
 _PUBLIC: Final = "public"
@@ -62,6 +62,15 @@ class Guard:
 def caller(request: Request[Any, Any, Any]) -> Principal:
     """Who is calling, as the guard found."""
     return request.scope["auth"]
+
+
+def require_operator(caller: Principal) -> None:
+    """Refuse whoever does not speak for the installation."""
+    if not caller.is_operator:
+        raise Refused(
+            HTTPStatus.FORBIDDEN,
+            f"expected an admin key of the tenant {DEFAULT_NAME!r}, got one of another tenant",
+        )
 
 
 def _key(connection: ASGIConnection[Any, Any, Any, Any]) -> str:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+from rota.targets import TargetPolicy
+from rota.tenants.secrets import Rings, Vault
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,5 +25,9 @@ class Engine:
     bus: Bus
     shards: int
     """How many shards timers are spread over."""
+    vault: Vault = field(default_factory=lambda: Vault(Rings(None)))
+    """Where secrets are; by default without a key ring, and so off."""
+    targets: TargetPolicy = field(default_factory=TargetPolicy)
+    """What schedules may call; by default the public internet."""
     is_stopping: Callable[[], bool] = lambda: False
     """Whether the process is on its way out: it answers, but should get no new requests."""

@@ -26,7 +26,7 @@ async def list_firings(
     query = Query(request, "status", "limit", "cursor")
     status = query.choice("status", queries.STATUSES)
     limit = query.limit(default=20)
-    after = _place(query.text("cursor"))
+    after = place(query.text("cursor"))
 
     async def work(tx: Tx) -> queries.Page:
         await schedules.standing(tx, caller, id_)
@@ -35,7 +35,7 @@ async def list_firings(
 
     page = await engine.db.run(work, read_only=True)
     return models.Page(
-        items=[views.firing(each) for each in page.firings],
+        items=[views.firing(each, brief=True) for each in page.firings],
         next_cursor=None if page.next_place is None else cursors.encode(page.next_place),
     )
 
@@ -44,7 +44,7 @@ async def list_firings(
 async def get_firing(engine: TheEngine, caller: Caller, firing_id: Named) -> views.Firing:
     """One firing, live or ended."""
     id_ = paths.firing_id(firing_id)
-    return views.firing(await engine.db.run(lambda tx: _find(tx, caller, id_), read_only=True))
+    return views.firing(await engine.db.run(lambda tx: find(tx, caller, id_), read_only=True))
 
 
 @get("/v1/firings/{firing_id:str}/attempts", opt=access.needs("read"))
@@ -53,7 +53,7 @@ async def list_attempts(engine: TheEngine, caller: Caller, firing_id: Named) -> 
     id_ = paths.firing_id(firing_id)
 
     async def work(tx: Tx) -> list[Attempt]:
-        return await queries.attempts(tx, await _find(tx, caller, id_))
+        return await queries.attempts(tx, await find(tx, caller, id_))
 
     tries = await engine.db.run(work, read_only=True)
     return models.Page(items=[views.attempt(each) for each in tries], next_cursor=None)
@@ -62,15 +62,17 @@ async def list_attempts(engine: TheEngine, caller: Caller, firing_id: Named) -> 
 ROUTES = (list_firings, get_firing, list_attempts)
 
 
-def _place(cursor: str | None) -> queries.Place | None:
-    place = cursors.decode(cursor, queries.Place)
-    if cursor is not None and place is not None and place.scheduled_for.utcoffset() != _UTC:
+def place(cursor: str | None) -> queries.Place | None:
+    """Where a list of firings goes on."""
+    found = cursors.decode(cursor, queries.Place)
+    if cursor is not None and found is not None and found.scheduled_for.utcoffset() != _UTC:
         # Ours are in UTC; another offset may name an instant beyond the calendar.
         raise cursors.refused(cursor)
-    return place
+    return found
 
 
-async def _find(tx: Tx, caller: Principal, firing_id: UUID) -> Firing:
+async def find(tx: Tx, caller: Principal, firing_id: UUID) -> Firing:
+    """The caller's firing; not found when the caller has none of this id."""
     found = await queries.find(tx, firing_id, tenant_id=caller.tenant.id)
     if found is None:
         raise not_found("firing")

@@ -7,6 +7,7 @@ import msgspec
 
 from rota.api.problems import Problem
 from rota.schedules.definition import Definition
+from rota.tenants.fields import MAX_NAME, MAX_WEIGHT
 
 
 class Page(msgspec.Struct, frozen=True, kw_only=True):
@@ -20,6 +21,63 @@ class TriggerFields(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     """A run that is asked for; its payload takes the place of the schedule's own."""
 
     payload: Any = None
+
+
+class CancelFields(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """An end that is asked for; the reason is kept with the firing."""
+
+    reason: str | None = None
+
+
+class ReplayFields(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Which to replay: dead letters of one schedule or all, of slots from `since` on and before
+    `until`; or the firings with these ids."""
+
+    schedule_id: str | None = None
+    since: str | None = None
+    until: str | None = None
+    ids: list[str] | None = None
+    limit: int | None = None
+
+
+class ReplayResult(msgspec.Struct, frozen=True, kw_only=True):
+    """The replays made, in order; `more` when there are dead letters left that fit."""
+
+    replayed: int
+    items: list[str]
+    more: bool
+
+
+class CompleteFields(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The work is done. The token may come as the header Rota-Token instead."""
+
+    token: str | None = None
+    result: Any = None
+
+
+class FailFields(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The work has failed; `retry: false` when another attempt would fail as well."""
+
+    token: str | None = None
+    error: str | None = None
+    retry: bool = True
+
+
+class ExtendFields(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The work takes longer: this many seconds from now, or as long as the schedule gives."""
+
+    token: str | None = None
+    seconds: float | None = None
+
+
+class Completion(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of the firing; `until` is how long its work may take."""
+
+    id: str
+    attempt: int
+    status: str
+    retry_at: datetime | None = None
+    until: datetime | None = None
 
 
 class BulkItem(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -46,12 +104,23 @@ class BulkResult(msgspec.Struct, frozen=True, kw_only=True):
 _READ_ONLY: dict[str, Any] = {
     "id": {"type": "string"},
     "status": {"enum": ["active", "paused", "completed"]},
+    "status_reason": {"type": ["string", "null"]},
     "next_fire_at": {"type": ["string", "null"], "format": "date-time"},
     "last_fire_at": {"type": ["string", "null"], "format": "date-time"},
     "last_status": {"type": ["string", "null"]},
     "version": {"type": "integer"},
     "created_at": {"type": "string", "format": "date-time"},
     "updated_at": {"type": "string", "format": "date-time"},
+}
+
+
+_TENANT: dict[str, Any] = {
+    "name": {"type": "string", "maxLength": MAX_NAME},
+    "weight": {"type": ["integer", "null"], "minimum": 1, "maximum": MAX_WEIGHT},
+    "max_concurrency": {"type": ["integer", "null"], "minimum": 1},
+    "create_rate": {"type": ["number", "null"], "exclusiveMinimum": 0},
+    "max_schedules": {"type": ["integer", "null"], "minimum": 1},
+    "min_interval": {"type": ["string", "number", "null"]},
 }
 
 
@@ -91,6 +160,12 @@ def schedule_schemas() -> dict[str, Any]:
         "SchedulePage": _page("Schedule"),
         "FiringPage": _page("Firing"),
         "AttemptPage": _page("Attempt"),
+        "TenantPage": _page("Tenant"),
+        "KeyPage": _page("Key"),
+        "TenantFields": {**given, "required": ["name"], "properties": _TENANT},
+        "TenantChanges": {**given, "properties": _TENANT},
+        "SecretPage": _page("Secret"),
+        "CircuitPage": _page("CircuitShown"),
     }
 
 

@@ -12,9 +12,14 @@ from typing import Any
 import msgspec
 
 from rota.api import models, operations, views
+from rota.api.backfill import Backfilled, BackfillFields
+from rota.api.circuits import CircuitShown
 from rota.api.explaining import Why
 from rota.api.health import Health
+from rota.api.keys import KeyFields
 from rota.api.problems import MEDIA_TYPE, Problem
+from rota.api.secrets import Secret, SecretFields
+from rota.api.signing import RotateFields, SigningSecretShown
 from rota.api.slots import PreviewFields, Upcoming
 from rota.version import __version__
 
@@ -31,8 +36,26 @@ _STRUCTS = (
     Why,
     views.Firing,
     views.Attempt,
+    views.Tenant,
+    views.Key,
+    views.NewKey,
+    KeyFields,
+    BackfillFields,
+    Backfilled,
     models.TriggerFields,
+    models.CancelFields,
+    models.ReplayFields,
+    models.ReplayResult,
+    models.CompleteFields,
+    models.FailFields,
+    models.ExtendFields,
+    models.Completion,
     models.BulkResult,
+    Secret,
+    SecretFields,
+    RotateFields,
+    SigningSecretShown,
+    CircuitShown,
 )
 _PARAMETER = re.compile(r"\{(\w+)\}")
 
@@ -66,6 +89,7 @@ def _operation(operation: operations.Operation) -> dict[str, Any]:
     }
     parameters = [_in_path(name) for name in _PARAMETER.findall(operation.path)]
     parameters += [_in_query(name) for name in operation.query]
+    parameters += [_in_header(name) for name in operation.headers]
     if parameters:
         described["parameters"] = parameters
     if operation.body is not None:
@@ -99,6 +123,11 @@ def _in_path(name: str) -> dict[str, Any]:
 def _in_query(name: str) -> dict[str, Any]:
     kind, words = operations.PARAMETERS[name]
     return {"name": name, "in": "query", "description": words, "schema": {"type": kind}}
+
+
+def _in_header(name: str) -> dict[str, Any]:
+    words = operations.HEADERS[name]
+    return {"name": name, "in": "header", "description": words, "schema": {"type": "string"}}
 
 
 def _schemas() -> dict[str, Any]:

@@ -33,6 +33,16 @@ def firing_id(text: str) -> UUID:
     return id_
 
 
+def tenant_id(text: str) -> UUID:
+    """The tenant that a path names."""
+    return _read(ids.Kind.TENANT, text)
+
+
+def key_id(text: str) -> UUID:
+    """The key that a path names: its id, which is no secret."""
+    return _read(ids.Kind.KEY, text)
+
+
 def rest_of(request: Request[Any, Any, Any], prefix: str) -> str:
     """What follows the prefix, decoded once and otherwise as it was sent.
 

@@ -17,7 +17,18 @@ from litestar.exceptions import HTTPException, ValidationException
 
 from rota.errors import CallerError, InvalidInput, TemporaryError
 from rota.events import Event
-from rota.schedules.errors import DuplicateKey, InvalidSchedule, NoSuchSchedule, QuotaReached
+from rota.schedules.errors import (
+    CannotReplay,
+    DuplicateKey,
+    InvalidSchedule,
+    NoSuchSchedule,
+    QuotaReached,
+    VersionChanged,
+)
+from rota.tenants.administer import NoSuchTenant, TenantInTheWay
+from rota.tenants.create_pace import TooFast
+from rota.tenants.secrets import NoSecretKeys
+from rota.tenants.service import LastAdminKey
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -109,6 +120,8 @@ def refusal(error: Exception) -> Refused | None:
             known = _from_caller(error)
         case TemporaryError():
             known = _AWAY
+        case NoSecretKeys():
+            known = Refused(HTTPStatus.SERVICE_UNAVAILABLE, str(error))
         case _:
             known = None
     return known
@@ -168,24 +181,42 @@ _AWAY = Refused(
 )
 
 
+_CALLER_STATUSES: dict[type[CallerError], HTTPStatus] = {
+    DuplicateKey: HTTPStatus.CONFLICT,
+    CannotReplay: HTTPStatus.CONFLICT,
+    TenantInTheWay: HTTPStatus.CONFLICT,
+    LastAdminKey: HTTPStatus.CONFLICT,
+    QuotaReached: HTTPStatus.FORBIDDEN,
+    VersionChanged: HTTPStatus.PRECONDITION_FAILED,
+    TooFast: HTTPStatus.TOO_MANY_REQUESTS,
+}
+
+
 def _from_caller(error: CallerError) -> Refused:
     """The engine's own refusals."""
     match error:
-        case InvalidSchedule():
-            errors = tuple(FieldError(each.field, each.message) for each in error.problems)
-            return Refused(HTTPStatus.UNPROCESSABLE_ENTITY, error.message, errors=errors)
-        case InvalidInput(field=str(field)):
-            errors = (FieldError(field, error.message),)
-            return Refused(HTTPStatus.UNPROCESSABLE_ENTITY, error.message, errors=errors)
         case NoSuchSchedule():
             return not_found("schedule")
-        case DuplicateKey():
-            errors = (FieldError("key", str(error)),)
-            return Refused(HTTPStatus.CONFLICT, str(error), errors=errors)
-        case QuotaReached():
-            return Refused(HTTPStatus.FORBIDDEN, str(error))
+        case NoSuchTenant():
+            return not_found("tenant")
         case _:
-            return Refused(HTTPStatus.UNPROCESSABLE_ENTITY, str(error))
+            status = _CALLER_STATUSES.get(type(error), HTTPStatus.UNPROCESSABLE_ENTITY)
+            headers: dict[str, str] = {}
+            if isinstance(error, TooFast):
+                headers["Retry-After"] = f"{error.retry_after.total_seconds():.0f}"
+            return Refused(status, str(error), errors=_fields_at_fault(error), headers=headers)
+
+
+def _fields_at_fault(error: CallerError) -> tuple[FieldError, ...]:
+    match error:
+        case InvalidSchedule():
+            return tuple(FieldError(each.field, each.message) for each in error.problems)
+        case InvalidInput(field=str(field)):
+            return (FieldError(field, error.message),)
+        case DuplicateKey():
+            return (FieldError("key", str(error)),)
+        case _:
+            return ()
 
 
 def _from_http(error: HTTPException) -> Refused | None:

@@ -5,8 +5,9 @@ from uuid import UUID
 
 from litestar import Response, delete, get, patch, post, put
 
-from rota.api import access, bodies, cursors, models, paths, views
+from rota.api import access, bodies, cursors, models, paths, versions, views
 from rota.api.given import AnyRequest, Caller, Named, TheEngine
+from rota.api.once import Done, once
 from rota.api.problems import not_found
 from rota.api.queries import Query
 from rota.db import Tx
@@ -19,15 +20,19 @@ _FILTERS = ("enabled", "job_type", "tag", "status", "q", "key", "name")
 
 
 @post("/v1/schedules", opt=access.needs("write"))
-async def create_schedule(request: AnyRequest, engine: TheEngine, caller: Caller) -> dict[str, Any]:
+async def create_schedule(
+    request: AnyRequest, engine: TheEngine, caller: Caller
+) -> Response[bytes]:
     """Create a schedule."""
     fields = await bodies.read_object(request)
 
-    async def work(tx: Tx) -> dict[str, Any]:
-        done = await service.create(tx, caller.tenant, fields, shards=engine.shards)
-        return await saved(tx, caller, done)
+    async def work(tx: Tx) -> Done:
+        done = await service.create(
+            tx, caller.tenant, fields, shards=engine.shards, targets=engine.targets
+        )
+        return Done(await saved(tx, caller, done), 201, versions.tag(done.schedule.version))
 
-    return await engine.db.run(work)
+    return await once(request, engine, caller, work)
 
 
 @get("/v1/schedules", opt=access.needs("read"))
@@ -57,31 +62,46 @@ async def list_schedules(request: AnyRequest, engine: TheEngine, caller: Caller)
 
 
 @get("/v1/schedules/{schedule_id:str}", opt=access.needs("read"))
-async def get_schedule(engine: TheEngine, caller: Caller, schedule_id: Named) -> dict[str, Any]:
+async def get_schedule(
+    engine: TheEngine, caller: Caller, schedule_id: Named
+) -> Response[dict[str, Any]]:
     """One schedule."""
     id_ = paths.schedule_id(schedule_id)
-    return await engine.db.run(lambda tx: shown(tx, caller, id_), read_only=True)
+    found = await engine.db.run(lambda tx: shown(tx, caller, id_), read_only=True)
+    return Response(found, headers=versions.tag(found["version"]))
 
 
 @patch("/v1/schedules/{schedule_id:str}", opt=access.needs("write"))
 async def update_schedule(
     request: AnyRequest, engine: TheEngine, caller: Caller, schedule_id: Named
-) -> dict[str, Any]:
+) -> Response[dict[str, Any]]:
     """Change the fields given; null takes one back to its default. Re-arms from now."""
     id_ = paths.schedule_id(schedule_id)
     changes = await bodies.read_object(request)
+    wanted = versions.wanted(request)
 
-    async def work(tx: Tx) -> dict[str, Any]:
-        return await saved(tx, caller, await service.update(tx, caller.tenant, id_, changes))
+    async def work(tx: Tx) -> Response[dict[str, Any]]:
+        await versions.require(tx, caller, id_, wanted)
+        done = await service.update(tx, caller.tenant, id_, changes, targets=engine.targets)
+        answer = await saved(tx, caller, done)
+        return Response(answer, headers=versions.tag(done.schedule.version))
 
     return await engine.db.run(work)
 
 
 @delete("/v1/schedules/{schedule_id:str}", opt=access.needs("write"))
-async def delete_schedule(engine: TheEngine, caller: Caller, schedule_id: Named) -> None:
+async def delete_schedule(
+    request: AnyRequest, engine: TheEngine, caller: Caller, schedule_id: Named
+) -> None:
     """Delete a schedule; its history stays."""
     id_ = paths.schedule_id(schedule_id)
-    await engine.db.run(lambda tx: service.delete(tx, caller.tenant, id_))
+    wanted = versions.wanted(request)
+
+    async def work(tx: Tx) -> None:
+        await versions.require(tx, caller, id_, wanted)
+        await service.delete(tx, caller.tenant, id_)
+
+    await engine.db.run(work)
 
 
 @put("/v1/schedules/by-key/{key:path}", opt=access.needs("write"))
@@ -91,14 +111,21 @@ async def put_schedule(
     """Create the schedule with this key, or make it what is given."""
     key = paths.rest_of(request, _BY_KEY)
     fields = await bodies.read_object(request)
+    wanted = versions.wanted(request)
 
     async def work(tx: Tx) -> Response[dict[str, Any]]:
-        done = await service.upsert_by_key(tx, caller.tenant, key, fields, shards=engine.shards)
+        await versions.require(tx, caller, key, wanted)
+        done = await service.upsert_by_key(
+            tx, caller.tenant, key, fields, shards=engine.shards, targets=engine.targets
+        )
         status = 201 if done.outcome == "created" else 200
-        return Response(await saved(tx, caller, done), status_code=status)
+        answer = await saved(tx, caller, done)
+        tag = versions.tag(done.schedule.version)
+        return Response(answer, status_code=status, headers=tag)
 
-    # Putting the same twice is putting it once, so a commit in doubt may simply be tried again.
-    return await engine.db.run(work, repeatable=True)
+    # Putting the same twice is putting it once, so a commit in doubt may simply be tried again;
+    # not when it was to be of a version, which the first time has changed.
+    return await engine.db.run(work, repeatable=wanted is None)
 
 
 ROUTES = (

@@ -6,11 +6,17 @@ from uuid import UUID
 
 import msgspec
 
-from rota import ids
+from rota import durations, ids
 from rota.history import firing as history
 from rota.schedules.definition import Definition
 from rota.schedules.fields import write
 from rota.schedules.reading import Standing
+from rota.tenants import tenant as tenants
+from rota.tenants.sql import KeyInfo
+from rota.tenants.tenant import Scope
+
+EXCERPT = 500
+"""Characters of a result that a list shows."""
 
 
 class Firing(msgspec.Struct, frozen=True, kw_only=True):
@@ -31,6 +37,8 @@ class Firing(msgspec.Struct, frozen=True, kw_only=True):
     duration_ms: float | None = None
     result_code: int | None = None
     result_excerpt: str | None = None
+    replay_of: str | None = None
+    detached_until: datetime | None = None
 
 
 class Attempt(msgspec.Struct, frozen=True, kw_only=True):
@@ -56,6 +64,75 @@ class Slot(msgspec.Struct, frozen=True, kw_only=True):
     note: str | None = None
 
 
+class Tenant(msgspec.Struct, frozen=True, kw_only=True):
+    """A tenant, and how much of the installation is its."""
+
+    id: str
+    name: str
+    weight: int
+    max_concurrency: int | None
+    create_rate: float | None
+    max_schedules: int | None
+    min_interval: str
+    created_at: datetime
+
+
+class Key(msgspec.Struct, frozen=True, kw_only=True):
+    """What may be shown of a key."""
+
+    id: str
+    tenant: str
+    name: str
+    prefix: str
+    scopes: tuple[Scope, ...]
+    expires_at: datetime | None
+    last_used_at: datetime | None
+    created_at: datetime
+
+
+class NewKey(Key, frozen=True, kw_only=True):
+    """A key that was made just now, with its text: shown once."""
+
+    key: str
+
+
+def tenant(each: tenants.Tenant) -> Tenant:
+    """A tenant as the API shows it."""
+    return Tenant(
+        id=ids.to_text(ids.Kind.TENANT, each.id),
+        name=each.name,
+        weight=each.weight,
+        max_concurrency=each.max_concurrency,
+        create_rate=each.create_rate,
+        max_schedules=each.max_schedules,
+        min_interval=durations.compact(each.min_interval),
+        created_at=each.created_at,
+    )
+
+
+def key(info: KeyInfo) -> Key:
+    """A key as the API shows it, without its secret."""
+    return Key(**_of_key(info))
+
+
+def new_key(info: KeyInfo, text: str) -> NewKey:
+    """A key as it is shown once."""
+    return NewKey(**_of_key(info), key=text)
+
+
+def _of_key(info: KeyInfo) -> dict[str, Any]:
+    return {
+        "id": ids.to_text(ids.Kind.KEY, info.id),
+        "tenant": ids.to_text(ids.Kind.TENANT, info.tenant_id),
+        "name": info.name,
+        "prefix": info.prefix,
+        "scopes": info.scopes,
+        "expires_at": info.expires_at,
+        "last_used_at": info.last_used_at,
+        "created_at": info.created_at,
+    }
+
+
 def schedule(standing: Standing) -> dict[str, Any]:
     """A schedule with every field it was made of, and where it stands."""
     schedule = standing.schedule
@@ -69,6 +146,7 @@ def schedule(standing: Standing) -> dict[str, Any]:
             "key": schedule.key,
             "name": schedule.name,
             "status": schedule.status,
+            "status_reason": standing.status_reason,
             # How it is, not how it was asked to begin.
             "enabled": schedule.status != "paused",
             "next_fire_at": standing.next_fire_at,
@@ -81,8 +159,9 @@ def schedule(standing: Standing) -> dict[str, Any]:
     )
 
 
-def firing(each: history.Firing) -> Firing:
-    """A firing as the API shows it."""
+def firing(each: history.Firing, *, brief: bool = False) -> Firing:
+    """A firing as the API shows it; in a list, no more of its result than an excerpt."""
+    excerpt = each.result_excerpt
     return Firing(
         id=firing_id(each.id),
         schedule_id=schedule_id(each.schedule_id),
@@ -98,7 +177,9 @@ def firing(each: history.Firing) -> Firing:
         finished_at=each.finished_at,
         duration_ms=each.duration_ms,
         result_code=each.result_code,
-        result_excerpt=each.result_excerpt,
+        result_excerpt=excerpt[:EXCERPT] if brief and excerpt else excerpt,
+        replay_of=None if each.replay_of is None else firing_id(each.replay_of),
+        detached_until=each.detached_until,
     )
 
 

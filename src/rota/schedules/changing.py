@@ -12,14 +12,15 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Literal
 
 from rota import timers
-from rota.schedules import arming, fields, names, sql, when
+from rota.schedules import arming, fields, live_sql, names, sql, when
 from rota.schedules.creating import anchor, insert, stripped
-from rota.schedules.errors import InvalidSchedule, NoSuchSchedule, Problem
+from rota.schedules.errors import InvalidSchedule, NoSuchSchedule, Problem, VersionChanged
 from rota.schedules.passed import passed
 from rota.schedules.saved import Saved
+from rota.targets import OPEN, TargetPolicy
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
     from uuid import UUID
 
     from rota.db import Tx
@@ -45,7 +46,13 @@ class _Held:
 
 
 async def upsert_by_key(
-    tx: Tx, tenant: Tenant, key: str, given: Mapping[str, object], *, shards: int
+    tx: Tx,
+    tenant: Tenant,
+    key: str,
+    given: Mapping[str, object],
+    *,
+    shards: int,
+    targets: TargetPolicy = OPEN,
 ) -> Saved:
     """The tenant's schedule of this key, made or changed to be of these fields (TR15).
 
@@ -60,17 +67,26 @@ async def upsert_by_key(
         schedule_id = await sql.id_of_key(tx, tenant.id, key)
         if schedule_id is None:
             now = await sql.now(tx)
-            made = fields.read(whole, now=anchor(now), min_interval=tenant.min_interval)
+            made = fields.read(
+                whole, now=anchor(now), min_interval=tenant.min_interval, targets=targets
+            )
             saved = await insert(tx, tenant, [made], shards=shards, now=now)
             if saved:
                 return saved[0]
             continue  # Somebody else made it just now, so it is there to be changed.
         held = await _hold(tx, tenant.id, schedule_id)
         if held is not None:
-            return await _replace(tx, held, whole, tenant)
+            return await _replace(tx, held, whole, tenant, targets)
 
 
-async def update(tx: Tx, tenant: Tenant, schedule_id: UUID, changes: Mapping[str, object]) -> Saved:
+async def update(
+    tx: Tx,
+    tenant: Tenant,
+    schedule_id: UUID,
+    changes: Mapping[str, object],
+    *,
+    targets: TargetPolicy = OPEN,
+) -> Saved:
     """Change some fields; null takes one away. Armed anew from now, never for the past."""
     held = await _require(tx, tenant.id, schedule_id)
     if changes.get("key", held.schedule.key) != held.schedule.key:
@@ -79,7 +95,23 @@ async def update(tx: Tx, tenant: Tenant, schedule_id: UUID, changes: Mapping[str
     whole = fields.merge(held.schedule.definition, changes)
     if changes.get("enabled") is None:
         whole.pop("enabled", None)
-    return await _replace(tx, held, whole, tenant)
+    return await _replace(tx, held, whole, tenant, targets)
+
+
+async def require_version(
+    tx: Tx, tenant: Tenant, named: UUID | str, versions: Collection[int] | None
+) -> None:
+    """Go on only if the schedule of this id or key is there, and of one of these versions.
+
+    None is any version. It stays so until the transaction ends; otherwise `VersionChanged`.
+    """
+    id_ = await sql.id_of_key(tx, tenant.id, named) if isinstance(named, str) else named
+    held = None if id_ is None else await _hold(tx, tenant.id, id_)
+    if held is None and not isinstance(named, str):
+        raise NoSuchSchedule
+    version = None if held is None else held.schedule.version
+    if version is None or (versions is not None and version not in versions):
+        raise VersionChanged(version)
 
 
 async def pause(tx: Tx, tenant: Tenant, schedule_id: UUID) -> Schedule:
@@ -145,11 +177,17 @@ async def _hold(tx: Tx, tenant_id: UUID, schedule_id: UUID) -> _Held | None:
     return _Held(schedule, timer, await sql.now(tx), fired)
 
 
-async def _replace(tx: Tx, held: _Held, whole: Mapping[str, object], tenant: Tenant) -> Saved:
+async def _replace(
+    tx: Tx, held: _Held, whole: Mapping[str, object], tenant: Tenant, targets: TargetPolicy
+) -> Saved:
     """Make the schedule be of these fields."""
     old = held.schedule.definition
     read = fields.read(
-        whole, now=anchor(held.now), min_interval=tenant.min_interval, require_future=False
+        whole,
+        now=anchor(held.now),
+        min_interval=tenant.min_interval,
+        require_future=False,
+        targets=targets,
     )
     new = stripped(read.definition)
     schedule, outcome = held.schedule, "unchanged"
@@ -227,7 +265,7 @@ async def _record_overdue(tx: Tx, held: _Held, reason: Reason) -> None:
     gone = passed(held.schedule.trigger, held.timer.scheduled_for, held.now)
     if gone is not None:
         because = "paused" if held.schedule.status == "paused" else reason
-        await sql.record_passed(tx, held.schedule, gone, reason=because)
+        await live_sql.record_passed(tx, held.schedule, gone, reason=because)
 
 
 async def _first_open_slot(tx: Tx, schedule: Schedule, held: _Held) -> datetime | None:
@@ -236,7 +274,7 @@ async def _first_open_slot(tx: Tx, schedule: Schedule, held: _Held) -> datetime 
     A timer must not stand at a slot that has its outcome: an outage would begin there, and the
     record of all it missed would be taken for one that exists.
     """
-    known = await sql.known_slots(tx, schedule.id, after=held.now)
+    known = await live_sql.known_slots(tx, schedule.id, after=held.now)
     slot = arming.next_slot(schedule, fired=held.fired, now=held.now)
     while slot is not None and slot in known:
         slot = arming.next_slot(schedule, fired=held.fired, now=slot)
@@ -247,13 +285,13 @@ async def _carry_over(tx: Tx, schedule: Schedule, now: datetime) -> None:
     """Slots ahead that are in the queue already, and that it still has, fire as edited."""
     if schedule.status == "paused":
         return
-    await sql.lock_live(tx, schedule.id)
+    await live_sql.lock_live(tx, schedule.id)
     trigger = schedule.trigger
-    ahead = await sql.prepared(tx, schedule.id, after=now)
+    ahead = await live_sql.prepared(tx, schedule.id, after=now)
     slots = [slot for slot in ahead if trigger.next_after(slot - _TICK) == slot]
     if slots:
         spread = arming.due_at(schedule.id, schedule.definition, now) - now
-        await sql.carry_over(tx, schedule, slots, spread=spread)
+        await live_sql.carry_over(tx, schedule, slots, spread=spread)
 
 
 async def _take_back(tx: Tx, schedule: Schedule, reason: Reason, *, but: int | None = None) -> int:
@@ -263,12 +301,12 @@ async def _take_back(tx: Tx, schedule: Schedule, reason: Reason, *, but: int | N
     begins its claim all the same: one firing above max_firings, where not counting would be one
     below it after every pause.
     """
-    if not await sql.lock_live(tx, schedule.id):
+    if not await live_sql.lock_live(tx, schedule.id):
         return 0
-    taken = await sql.take(tx, schedule.id, but=but)
-    await sql.record(tx, schedule, taken, status="skipped", reason=reason)
+    taken = await live_sql.take(tx, schedule.id, but=but)
+    await live_sql.record(tx, schedule, taken, status="skipped", reason=reason)
     unbegun = sum(each.triggered_by == "schedule" and each.attempt == 0 for each in taken)
-    return unbegun + await sql.recall(tx, schedule.id, reason, but=but)
+    return unbegun + await live_sql.recall(tx, schedule.id, reason, but=but)
 
 
 def _is_retimed(old: Definition, new: Definition) -> bool:

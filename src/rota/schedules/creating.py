@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -18,6 +19,8 @@ from rota.schedules import arming, definition, fields, sql
 from rota.schedules.errors import DuplicateKey, InvalidSchedule, Problem, QuotaReached
 from rota.schedules.saved import Saved
 from rota.schedules.schedule import Schedule, shard_of
+from rota.targets import OPEN, TargetPolicy
+from rota.tenants import create_pace
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -32,13 +35,28 @@ MAX_MANY = 10_000
 _MOST_PROBLEMS = 100
 
 
-async def create(tx: Tx, tenant: Tenant, given: Mapping[str, object], *, shards: int) -> Saved:
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Many schedules as they were read at `now`: each a definition, or what is wrong with it."""
+
+    now: datetime
+    read: list[Parsed | InvalidSchedule]
+
+
+async def create(
+    tx: Tx,
+    tenant: Tenant,
+    given: Mapping[str, object],
+    *,
+    shards: int,
+    targets: TargetPolicy = OPEN,
+) -> Saved:
     """A new schedule of the fields; its timer is armed from now, in one of so many shards.
 
     `InvalidSchedule` with all that is wrong with them, `DuplicateKey` when the key is in use.
     """
     now = await sql.now(tx)
-    parsed = fields.read(given, now=anchor(now), min_interval=tenant.min_interval)
+    parsed = fields.read(given, now=anchor(now), min_interval=tenant.min_interval, targets=targets)
     saved = await insert(tx, tenant, [parsed], shards=shards, now=now)
     if not saved:
         raise DuplicateKey((parsed.definition.key,))
@@ -46,41 +64,47 @@ async def create(tx: Tx, tenant: Tenant, given: Mapping[str, object], *, shards:
 
 
 async def create_many(
-    db: Database, tenant: Tenant, items: Sequence[Mapping[str, object]], *, shards: int
+    db: Database,
+    tenant: Tenant,
+    items: Sequence[Mapping[str, object]],
+    *,
+    shards: int,
+    targets: TargetPolicy = OPEN,
 ) -> list[Saved]:
+    """All of them, or none, in a transaction of their own."""
+    batch = await read_many(db, tenant, items, targets=targets)
+    return await db.run(lambda tx: store_many(tx, tenant, batch, shards=shards))
+
+
+async def store_many(tx: Tx, tenant: Tenant, batch: Batch, *, shards: int) -> list[Saved]:
     """All of them, or none: the error then names every item that stood in the way.
 
     In `InvalidSchedule` a field is called `items[3].cron_expr`.
     """
-    now, read = await _read_all(db, tenant, items)
     problems = [
         Problem(f"items[{at}].{problem.field}", problem.message)
-        for at, each in enumerate(read)
+        for at, each in enumerate(batch.read)
         if isinstance(each, InvalidSchedule)
         for problem in each.problems
     ]
     if problems:
         raise InvalidSchedule(tuple(problems[:_MOST_PROBLEMS]))
-    parsed = [each for each in read if not isinstance(each, CallerError)]
+    parsed = [each for each in batch.read if not isinstance(each, CallerError)]
     _refuse_twins(parsed)
-
-    async def work(tx: Tx) -> list[Saved]:
-        saved = await insert(tx, tenant, parsed, shards=shards, now=now)
-        if len(saved) < len(parsed):
-            stored = {each.schedule.key for each in saved}
-            raise DuplicateKey(
-                tuple(p.definition.key for p in parsed if p.definition.key not in stored)
-            )
-        return saved
-
-    return await db.run(work)
+    saved = await insert(tx, tenant, parsed, shards=shards, now=batch.now)
+    if len(saved) < len(parsed):
+        stored = {each.schedule.key for each in saved}
+        raise DuplicateKey(
+            tuple(p.definition.key for p in parsed if p.definition.key not in stored)
+        )
+    return saved
 
 
-async def create_each(
-    db: Database, tenant: Tenant, items: Sequence[Mapping[str, object]], *, shards: int
+async def store_each(
+    tx: Tx, tenant: Tenant, batch: Batch, *, shards: int
 ) -> list[Saved | CallerError]:
     """Those that can be made; for each of the others, why not. In the order of the items."""
-    now, read = await _read_all(db, tenant, items)
+    read = batch.read
     first: dict[str, int] = {}
     for at, each in enumerate(read):
         if not isinstance(each, CallerError):
@@ -88,10 +112,8 @@ async def create_each(
     chosen = {at: p for at, p in enumerate(read) if not isinstance(p, CallerError)}
     parsed = [p for at, p in chosen.items() if first[p.definition.key] == at]
 
-    async def work(tx: Tx) -> list[Saved]:
-        return await insert(tx, tenant, parsed, shards=shards, now=now)
-
-    saved = {each.schedule.key: each for each in await db.run(work)}
+    stored = await insert(tx, tenant, parsed, shards=shards, now=batch.now)
+    saved = {each.schedule.key: each for each in stored}
     results: list[Saved | CallerError] = []
     for at, each in enumerate(read):
         if isinstance(each, CallerError):
@@ -159,29 +181,35 @@ async def _check_quota(tx: Tx, tenant: Tenant, more: int) -> None:
     most = tenant.max_schedules
     if most is not None and await sql.count(tx, tenant.id) + more > most:
         raise QuotaReached(most)
+    await create_pace.spend(tx, tenant, more)
 
 
-async def _read_all(
-    db: Database, tenant: Tenant, items: Sequence[Mapping[str, object]]
-) -> tuple[datetime, list[Parsed | InvalidSchedule]]:
+async def read_many(
+    db: Database,
+    tenant: Tenant,
+    items: Sequence[Mapping[str, object]],
+    *,
+    targets: TargetPolicy = OPEN,
+) -> Batch:
+    """What the items say, before any of them is stored."""
     if len(items) > MAX_MANY:
         wrong = f"Invalid items: expected at most {MAX_MANY}, got {len(items)}"
         raise InvalidSchedule((Problem("items", wrong),))
     now = await db.run(sql.now, read_only=True)
 
     def read() -> list[Parsed | InvalidSchedule]:
-        return [_read_one(each, tenant, anchor(now)) for each in items]
+        return [_read_one(each, tenant, anchor(now), targets) for each in items]
 
     # In a thread, and before the transaction: a second of work here must neither keep the loop
     # from firing nor hold locks.
-    return now, await asyncio.to_thread(read)
+    return Batch(now, await asyncio.to_thread(read))
 
 
 def _read_one(
-    given: Mapping[str, object], tenant: Tenant, now: datetime
+    given: Mapping[str, object], tenant: Tenant, now: datetime, targets: TargetPolicy
 ) -> Parsed | InvalidSchedule:
     try:
-        return fields.read(given, now=now, min_interval=tenant.min_interval)
+        return fields.read(given, now=now, min_interval=tenant.min_interval, targets=targets)
     except InvalidSchedule as problem:
         return problem
 

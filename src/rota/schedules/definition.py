@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import msgspec
 
 from rota.errors import ContractBroken
-from rota.targets import HttpTarget, Target, TaskTarget
+from rota.schedules import codes
+from rota.targets import CeleryTarget, HttpTarget, StreamTarget, Target, TaskTarget
 from rota.triggers.at import At
 from rota.triggers.cron import Cron
 from rota.triggers.interval import Interval
@@ -36,9 +37,12 @@ Capture = Literal["all", "failures", "none"]
 
 HTTP_LANE = "http"
 """The lane of everything that calls a URL; tasks are in the lane of their queue's name."""
+STREAM_LANE = "stream"
+CELERY_LANE = "celery"
 
 HTTP_TIMEOUT_SECONDS = 30
 TASK_TIMEOUT_SECONDS = 3600
+ASYNC_TIMEOUT_SECONDS = 21_600
 
 
 class Definition(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -63,12 +67,15 @@ class Definition(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     end_at: datetime | None = None
     max_firings: int | None = None
 
-    # Where to: exactly one of target_url and job_type.
+    # Where to: exactly one of target_url, job_type, stream and celery_task.
     target_url: str | None = None
     method: str = "POST"
     headers: dict[str, str] = {}
     body: str | None = None
     job_type: str | None = None
+    stream: str | None = None
+    """A Redis stream, as redis://host/name."""
+    celery_task: str | None = None
     queue: str = "default"
 
     payload: Any = None
@@ -87,6 +94,14 @@ class Definition(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     backoff: BackoffShape = "exponential"
     backoff_delay: timedelta = timedelta(seconds=5)
     backoff_max: timedelta = timedelta(hours=1)
+    retry_window: timedelta = timedelta(hours=24)
+    """The last attempt begins no later than this after the first might have."""
+    success_on: codes.Codes = codes.SUCCESS
+    """Which answers of a URL are success: codes, or classes such as "2xx"."""
+    retry_on: codes.Codes = codes.RETRY
+    """Which are tried again; any other is final. No answer at all is always tried again."""
+    async_timeout_seconds: int | float = ASYNC_TIMEOUT_SECONDS
+    """How long a target that has taken the work on (202, Rota-Async) has to complete it."""
     priority: int = 5
     jitter_seconds: int | float = 0
     fire_window_seconds: int | float = 0
@@ -97,7 +112,7 @@ class Definition(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     def __post_init__(self) -> None:
         if self.timeout_seconds == 0:
-            usual = HTTP_TIMEOUT_SECONDS if self.target_url is not None else TASK_TIMEOUT_SECONDS
+            usual = HTTP_TIMEOUT_SECONDS if self.job_type is None else TASK_TIMEOUT_SECONDS
             msgspec.structs.force_setattr(self, "timeout_seconds", usual)
 
     def trigger(self, anchor_at: datetime) -> Trigger:
@@ -131,22 +146,36 @@ class Definition(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
             )
         if self.job_type is not None:
             return TaskTarget(job_type=self.job_type, queue=self.queue)
+        if self.stream is not None:
+            return StreamTarget.read(self.stream)
+        if self.celery_task is not None:
+            return CeleryTarget(task=self.celery_task, queue=self.queue)
         raise ContractBroken(f"the definition of {self.key!r} has no target")
 
     @property
     def lane(self) -> str:
         """Which workers' queue its firings wait in."""
-        return HTTP_LANE if self.target_url is not None else self.queue
+        if self.target_url is not None:
+            return HTTP_LANE
+        if self.stream is not None:
+            return STREAM_LANE
+        return CELERY_LANE if self.celery_task is not None else self.queue
 
     @property
     def host(self) -> str | None:
-        """The host it calls, in lower case; None for a task."""
+        """The host it calls, with a port that is not the usual; None for a task."""
         target = self.target
-        return target.host if isinstance(target, HttpTarget) else None
+        if isinstance(target, HttpTarget):
+            return target.host
+        return target.place if isinstance(target, StreamTarget) else None
 
     @property
     def timeout(self) -> timedelta:
         return timedelta(seconds=self.timeout_seconds)
+
+    @property
+    def async_timeout(self) -> timedelta:
+        return timedelta(seconds=self.async_timeout_seconds)
 
     @property
     def spread_window(self) -> timedelta:

@@ -5,7 +5,9 @@ CallerError
 │   └── InvalidSchedule     every problem of a definition at once, field by field
 ├── NoSuchSchedule          none of the tenant's has this id or key
 ├── DuplicateKey            another schedule of the tenant has the key
-└── QuotaReached            the tenant has as many schedules as it may have
+├── VersionChanged          it is not, or no more, of the version that the caller knows
+├── QuotaReached            the tenant has as many schedules as it may have
+└── CannotReplay            the firing is not one that can be repeated
 """
 
 from __future__ import annotations
@@ -13,7 +15,15 @@ from __future__ import annotations
 from rota.errors import CallerError, InvalidInput
 from rota.targets import Problem
 
-__all__ = ["DuplicateKey", "InvalidSchedule", "NoSuchSchedule", "Problem", "QuotaReached"]
+__all__ = [
+    "CannotReplay",
+    "DuplicateKey",
+    "InvalidSchedule",
+    "NoSuchSchedule",
+    "Problem",
+    "QuotaReached",
+    "VersionChanged",
+]
 
 
 class InvalidSchedule(InvalidInput):
@@ -41,6 +51,20 @@ class DuplicateKey(CallerError):
             "to change the schedule that has it, update it or put it by its key"
         )
         self.keys = keys
+
+
+class VersionChanged(CallerError):
+    """Somebody else has changed it since the caller looked."""
+
+    def __init__(self, version: int | None) -> None:
+        got = "none" if version is None else f"version {version}"
+        super().__init__(
+            f"expected the schedule to be of the version in If-Match, got {got}: read it again"
+        )
+
+
+class CannotReplay(CallerError):
+    """The firing stands for several slots, or its schedule is gone."""
 
 
 class QuotaReached(CallerError):

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any, cast
 import msgspec
 
 from rota import durations
-from rota.schedules import names, when
+from rota.schedules import codes, names, when
 from rota.schedules.definition import (
+    ASYNC_TIMEOUT_SECONDS,
     BackoffShape,
     Capture,
     Definition,
@@ -25,7 +26,16 @@ from rota.schedules.definition import (
 )
 from rota.schedules.errors import InvalidSchedule
 from rota.schedules.values import Values
-from rota.targets import HttpTarget, InvalidTarget, TaskTarget
+from rota.targets import (
+    OPEN,
+    CeleryTarget,
+    HttpTarget,
+    InvalidTarget,
+    StreamTarget,
+    TargetPolicy,
+    TaskTarget,
+)
+from rota.targets.celery import USUAL_QUEUE
 from rota.triggers.keys import schedule_key
 from rota.triggers.warnings import warnings
 
@@ -63,9 +73,11 @@ def read(
     now: datetime,
     min_interval: timedelta = _NOTHING,
     require_future: bool = True,
+    targets: TargetPolicy = OPEN,
 ) -> Parsed:
     """The definition that the fields describe; `InvalidSchedule` with all that is wrong.
 
+    `targets` is what the operator lets be called, as far as a URL tells.
     `require_future=False` lets pass what has no slot left: a change of something else about it.
     """
     values = Values(fields)
@@ -80,6 +92,7 @@ def read(
         when.check_cadence(values, trigger, min_interval, now)
     _name(values, draft, trigger)
     _target(values, draft)
+    _permitted(values, draft, targets)
     if values.problems or trigger is None:
         raise InvalidSchedule(tuple(values.problems))
     return Parsed(
@@ -93,7 +106,8 @@ def read(
 
 def write(definition: Definition) -> dict[str, Any]:
     """The fields that `read` makes this definition of, defaults included."""
-    other = names.TASK_ONLY if definition.target_url is not None else names.HTTP_ONLY
+    target = next(name for name in names.TARGETS if getattr(definition, name) is not None)
+    other = names.foreign(target)
     fields: dict[str, Any] = {}
     for name in definition.__struct_fields__:
         value = getattr(definition, name)
@@ -114,6 +128,13 @@ def merge(definition: Definition, changes: Mapping[str, object]) -> dict[str, An
             _drop(fields, ("timezone",))
     if any(changes.get(name) is not None and name not in fields for name in names.TARGETS):
         _drop(fields, (*names.TARGETS, *names.HTTP_ONLY, *names.TASK_ONLY, "timeout_seconds"))
+    for name, usual, other in (
+        ("retry_on", codes.RETRY, "success_on"),
+        ("success_on", codes.SUCCESS, "retry_on"),
+    ):
+        # The usual list, which nobody wrote, gives way to the other.
+        if getattr(definition, name) == usual and other in changes:
+            _drop(fields, (name,))
     if changes.get("payload") is not None:
         _drop(fields, ("body",))
     if changes.get("body") is not None:
@@ -144,6 +165,7 @@ def _draft(values: Values) -> dict[str, Any]:
             "timeout_seconds", low=0.1, high=7 * _DAY if task else 3600, default=0
         ),
         "max_attempts": values.integer("max_attempts", low=1, high=25, default=3),
+        "retry_window": _duration(values, "retry_window", 0, 30 * _DAY, _DAY),
         "backoff": values.choice("backoff", BackoffShape, "exponential"),
         "priority": values.integer("priority", low=0, high=9, default=5),
         "jitter_seconds": values.seconds("jitter_seconds", low=0, high=_DAY, default=0),
@@ -203,13 +225,12 @@ def _short(key: str) -> str:
 def _target(values: Values, draft: dict[str, Any]) -> None:
     if not values.exactly_one(names.TARGETS, names.TARGETS_NOT_YET, "what it calls"):
         return
+    kind = next(name for name in names.TARGETS if values.given(name))
+    for name, owners in names.foreign(kind).items():
+        if values.given(name):
+            values.problem(name, f"expected it only beside {owners}")
     try:
-        if values.given("target_url"):
-            _refuse_others(values, names.TASK_ONLY, "job_type")
-            _http_target(values, draft)
-        else:
-            _refuse_others(values, names.HTTP_ONLY, "target_url")
-            _task_target(values, draft)
+        _READ_TARGET[kind](values, draft)
     except InvalidTarget as error:
         values.problems += error.problems
 
@@ -228,12 +249,24 @@ def _http_target(values: Values, draft: dict[str, Any]) -> None:
         values.problem("body", "expected text without the character NUL")
         body = None
     target = HttpTarget.read(url or "https://x", method=method, headers=headers, body=body)
+    draft["success_on"], draft["retry_on"] = codes.read(values, "success_on", "retry_on")
+    draft["async_timeout_seconds"] = values.seconds(
+        "async_timeout_seconds", low=1, high=7 * _DAY, default=ASYNC_TIMEOUT_SECONDS
+    )
     draft |= {
         "target_url": url,
         "method": target.method,
         "headers": dict(target.headers),
         "body": target.body,
     }
+
+
+def _permitted(values: Values, draft: dict[str, Any], targets: TargetPolicy) -> None:
+    url, stream = draft.get("target_url"), draft.get("stream")
+    if url is not None and (wrong := targets.wrong_with_url(url)):
+        values.problem("target_url", wrong)
+    if stream is not None and (wrong := StreamTarget.read(stream).wrong_by(targets)):
+        values.problem("stream", wrong)
 
 
 def _task_target(values: Values, draft: dict[str, Any]) -> None:
@@ -243,10 +276,26 @@ def _task_target(values: Values, draft: dict[str, Any]) -> None:
     draft |= {"job_type": job_type, "queue": target.queue}
 
 
-def _refuse_others(values: Values, others: tuple[str, ...], kind: str) -> None:
-    for name in others:
-        if values.given(name):
-            values.problem(name, f"expected it only beside {kind}")
+def _stream_target(values: Values, draft: dict[str, Any]) -> None:
+    stream = values.text("stream", most=10_000, default=None)
+    if stream is not None:
+        StreamTarget.read(stream)
+        draft["stream"] = stream
+
+
+def _celery_target(values: Values, draft: dict[str, Any]) -> None:
+    task = values.text("celery_task", most=1_000, default=None)
+    queue = values.text("queue", most=1_000, default=USUAL_QUEUE)
+    target = CeleryTarget.read(task or "x", queue)
+    draft |= {"celery_task": task, "queue": target.queue}
+
+
+_READ_TARGET = {
+    "target_url": _http_target,
+    "job_type": _task_target,
+    "stream": _stream_target,
+    "celery_task": _celery_target,
+}
 
 
 def _drop(fields: dict[str, Any], dropped: tuple[str, ...]) -> None:

@@ -13,10 +13,11 @@ if TYPE_CHECKING:
 
 TRIGGERS = ("cron_expr", "interval", "run_at", "rrule", "text")
 FRAME = ("timezone", "start_at", "end_at", "max_firings")
-TARGETS = ("target_url", "job_type")
+TARGETS = ("target_url", "job_type", "stream", "celery_task")
 #: What belongs to one kind of target and means nothing to another.
-HTTP_ONLY = ("method", "headers", "body")
+HTTP_ONLY = ("method", "headers", "body", "success_on", "retry_on", "async_timeout_seconds")
 TASK_ONLY = ("queue",)
+_OWN = {"target_url": HTTP_ONLY, "job_type": TASK_ONLY, "celery_task": TASK_ONLY}
 
 FIELDS = frozenset(
     (
@@ -30,17 +31,18 @@ FIELDS = frozenset(
         *("misfire_policy", "misfire_cap", "misfire_grace", "misfire_window"),
         *("overlap_policy", "delivery"),
         *("timeout_seconds", "max_attempts", "backoff", "backoff_delay", "backoff_max"),
+        "retry_window",
         *("priority", "jitter_seconds", "fire_window_seconds", "capture"),
         "enabled",
     )
 )
 
 TRIGGERS_NOT_YET = ("after", "monitor")
-TARGETS_NOT_YET = ("stream", "celery_task", "steps")
+TARGETS_NOT_YET = ("steps",)
 NOT_YET = frozenset((*TRIGGERS_NOT_YET, *TARGETS_NOT_YET))
 READ_ONLY = frozenset(
     (
-        *("id", "status", "version", "created_at", "updated_at"),
+        *("id", "status", "status_reason", "version", "created_at", "updated_at"),
         *("next_fire_at", "last_fire_at", "last_status", "warnings"),
     )
 )
@@ -63,6 +65,9 @@ _ELSEWHERE = {
     "data": "payload",
     "max_retries": "max_attempts",
     "retries": "max_attempts",
+    "success_codes": "success_on",
+    "retry_codes": "retry_on",
+    "max_retry_time": "retry_window",
     "timeout": "timeout_seconds",
     "jitter": "jitter_seconds",
     "fire_window": "fire_window_seconds",
@@ -71,6 +76,16 @@ _ELSEWHERE = {
     "paused": "enabled",
 }
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+
+
+def foreign(target: str) -> dict[str, str]:
+    """The fields that mean nothing to this kind of target, each with the kinds it belongs to."""
+    own = _OWN.get(target, ())
+    return {
+        name: " or ".join(kind for kind, names in _OWN.items() if name in names)
+        for name in (*HTTP_ONLY, *TASK_ONLY)
+        if name not in own
+    }
 
 
 def unknown(names: Iterable[str]) -> Iterator[Problem]:

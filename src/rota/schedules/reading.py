@@ -34,13 +34,14 @@ _LIST: LiteralString = """
            AND ($8::text IS NULL OR s.name = $8)
            AND ($9::text IS NULL
                 OR concat_ws(' ', s.name, s.key, s.definition ->> 'description',
-                             s.definition ->> 'target_url', s.job_type) ILIKE $9)
+                             s.definition ->> 'target_url', s.job_type,
+                             s.definition ->> 'stream', s.definition ->> 'celery_task') ILIKE $9)
            AND ($10::uuid IS NULL OR s.id < $10)
          ORDER BY s.id DESC
          LIMIT $11
     )
     SELECT s.id, s.tenant_id, s.key, s.name, s.status, s.version, s.shard, s.anchor_at,
-           s.definition::text AS definition, s.created_at, s.updated_at,
+           s.definition::text AS definition, s.created_at, s.updated_at, s.status_reason,
            least(ahead.scheduled_for, CASE WHEN s.status = 'active' THEN t.scheduled_for END)
                AS next_fire_at,
            CASE WHEN live.scheduled_for >= ended.scheduled_for OR ended.scheduled_for IS NULL
@@ -73,6 +74,8 @@ class Standing:
     next_fire_at: datetime | None
     last_fire_at: datetime | None
     last_status: str | None
+    status_reason: str | None = None
+    """Why Rota paused it by itself; None when it did not."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,4 +150,5 @@ def _standing(row: Row) -> Standing:
         next_fire_at=row["next_fire_at"],
         last_fire_at=row["last_fire_at"],
         last_status=row["last_status"],
+        status_reason=row["status_reason"],
     )

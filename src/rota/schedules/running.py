@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 
 from rota import ids, timers
-from rota.schedules import sql
+from rota.schedules import live_sql
 from rota.schedules.changing import hold
 from rota.schedules.errors import InvalidSchedule, Problem
-from rota.schedules.values import wrong_with_json
+from rota.schedules.values import wrong_with_json, wrong_with_placeholders
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -51,7 +51,7 @@ async def trigger_now(
 
     The overlap policy counts this run like any other: it may be skipped, wait, or end another.
     """
-    wrong = wrong_with_json(payload)
+    wrong = wrong_with_json(payload) or wrong_with_placeholders(payload)
     if wrong:
         raise InvalidSchedule((Problem("payload", f"Invalid payload: {wrong}"),))
     schedule, now = await hold(tx, tenant.id, schedule_id)
@@ -66,17 +66,18 @@ async def trigger_now(
         reason=OVERLAP if status == "skipped" else None,
         triggered_by=triggered_by,
     )
+    given = None if payload is None else msgspec.json.encode(payload).decode()
     if status == "skipped":
-        await _record_skipped(tx, schedule, run)
+        await _record_skipped(tx, schedule, run, given)
     else:
-        await sql.enqueue(
+        await live_sql.enqueue(
             tx,
             schedule,
             id_=run.id,
             at=now,
             state=status,
             triggered_by=triggered_by,
-            payload=None if payload is None else msgspec.json.encode(payload).decode(),
+            payload=given,
         )
     return run
 
@@ -86,26 +87,27 @@ async def _enter(tx: Tx, schedule: Schedule) -> Literal["waiting", "blocked", "s
     policy = schedule.definition.overlap_policy
     if policy == "allow":
         return "waiting"
-    live = await sql.lock_live(tx, schedule.id)
+    live = await live_sql.lock_live(tx, schedule.id)
     if not live:
         return "waiting"
     if policy == "skip":
         return "skipped"
     if policy == "cancel_previous":
-        taken = await sql.take(tx, schedule.id)
-        await sql.record(tx, schedule, taken, status="cancelled", reason=OVERLAP)
-        await sql.cancel(tx, schedule.id, OVERLAP)
+        taken = await live_sql.take(tx, schedule.id)
+        await live_sql.record(tx, schedule, taken, status="cancelled", reason=OVERLAP)
+        await live_sql.cancel(tx, schedule.id, OVERLAP)
         return "blocked" if "running" in live else "waiting"
     return "blocked"
 
 
-async def _record_skipped(tx: Tx, schedule: Schedule, run: Run) -> None:
-    skipped = sql.Taken(
+async def _record_skipped(tx: Tx, schedule: Schedule, run: Run, payload: str | None) -> None:
+    skipped = live_sql.Taken(
         id=run.id,
         version=schedule.version,
         scheduled_for=run.scheduled_for,
         attempt=0,
         triggered_by=run.triggered_by,
         catch_up=False,
+        payload=payload,
     )
-    await sql.record(tx, schedule, [skipped], status="skipped", reason=OVERLAP)
+    await live_sql.record(tx, schedule, [skipped], status="skipped", reason=OVERLAP)

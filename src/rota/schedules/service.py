@@ -1,13 +1,27 @@
-"""What owners ask for, in one place. Each verb runs in the caller's transaction, but for the bulk
-ones, which read thousands of definitions before they begin one.
+"""What owners ask for, in one place. Each verb runs in the caller's transaction; only thousands of
+definitions are read before one begins.
 
 "Now" is the database's clock. Nothing here fires: timers are set, and whoever holds the lease does.
 """
 
 from __future__ import annotations
 
-from rota.schedules.changing import delete, pause, resume, update, upsert_by_key
-from rota.schedules.creating import MAX_MANY, create, create_each, create_many
+from rota.schedules.changing import (
+    delete,
+    pause,
+    require_version,
+    resume,
+    update,
+    upsert_by_key,
+)
+from rota.schedules.creating import (
+    MAX_MANY,
+    create,
+    create_many,
+    read_many,
+    store_each,
+    store_many,
+)
 from rota.schedules.reading import Filter, Standing, find, page, several
 from rota.schedules.running import Run, trigger_now
 from rota.schedules.saved import Saved
@@ -19,14 +33,17 @@ __all__ = [
     "Saved",
     "Standing",
     "create",
-    "create_each",
     "create_many",
     "delete",
     "find",
     "page",
     "pause",
+    "read_many",
+    "require_version",
     "resume",
     "several",
+    "store_each",
+    "store_many",
     "trigger_now",
     "update",
     "upsert_by_key",

@@ -11,6 +11,7 @@ import msgspec
 
 from rota import durations
 from rota.errors import InvalidInput
+from rota.targets import placeholders
 from rota.targets.errors import Problem, show
 from rota.triggers.at import parse_instant
 from rota.triggers.civil import floor_second
@@ -183,7 +184,7 @@ class Values:
     def json(self, name: str) -> Any:
         """Any JSON that the database can hold."""
         value = self.raw(name)
-        wrong = wrong_with_json(value)
+        wrong = wrong_with_json(value) or wrong_with_placeholders(value)
         if wrong:
             self.problem(name, wrong)
             return None
@@ -205,6 +206,11 @@ def wrong_with_json(value: object) -> str | None:
     if b"u0000" in encoded and _NUL.search(encoded):
         return "expected JSON without the character NUL (\\u0000)"
     return None
+
+
+def wrong_with_placeholders(value: object) -> str | None:
+    """What is wrong with the `${secrets.NAME}` in JSON that is sent; None when nothing is."""
+    return placeholders.wrong_with(msgspec.json.encode(value).decode())
 
 
 def _length(value: object) -> timedelta | None:

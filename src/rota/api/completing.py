@@ -1,0 +1,202 @@
+"""`/v1/firings/{id}/complete`, `/fail` and `/extend`: whoever does a firing's work speaks of it.
+
+The attempt's token is the authority, not a key: a target has been sent it, and nobody else has it.
+Who does not hold a token of the firing learns nothing, not even whether there is such a firing.
+"""
+
+from dataclasses import replace
+from datetime import datetime, timedelta
+from http import HTTPStatus
+from typing import Any
+from uuid import UUID
+
+import msgspec
+from litestar import post
+
+from rota import ids
+from rota.api import access, bodies, models, views
+from rota.api.engine import Engine
+from rota.api.events import WorkReported
+from rota.api.given import AnyRequest, Named, TheEngine
+from rota.api.problems import Refused, bad_field
+from rota.db import Tx
+from rota.history import queries
+from rota.queue.claimed import Claimed, claimed, keep
+from rota.queue.finish import Settlement, settle
+from rota.queue.tokens import Tokens
+from rota.schedules import sql as schedules
+from rota.schedules.definition import ASYNC_TIMEOUT_SECONDS, HTTP_LANE
+from rota.schedules.schedule import Schedule
+from rota.schedules.values import wrong_with_json
+from rota.workers import completing, definitions
+from rota.workers.callback import TOKEN_HEADER
+from rota.workers.calls import Reply
+from rota.workers.reported import without_secrets
+
+MAX_RESULT = 64 * 1024
+_MAX_ERROR = 2_000
+_MAX_SECONDS = 7 * 86_400
+_LAST_ATTEMPT = 200
+"""Far more than a firing ever has, those lost with their workers included."""
+
+_Settled = tuple[Claimed, str, datetime | None]
+"""What it was, what became of it, and when it is tried again."""
+
+_PATH = "/v1/firings/{firing_id:str}"
+
+
+@post(f"{_PATH}/complete", status_code=200, opt=access.PUBLIC)
+async def complete_firing(
+    request: AnyRequest, engine: TheEngine, firing_id: Named
+) -> models.Completion:
+    """The work is done; the result is kept with the firing."""
+    given = await bodies.read_as(request, models.CompleteFields, optional=True)
+    result = _result(given.result)
+    token = given.token or request.headers.get(TOKEN_HEADER)
+
+    async def work(tx: Tx) -> _Settled:
+        held = await _held(tx, engine, firing_id, token)
+        seen = result and await without_secrets(
+            tx, engine.vault, held.claim, await _schedule(tx, held), result
+        )
+        done = completing.completed(held, seen, now=await schedules.now(tx))
+        return await _settled(tx, held, done)
+
+    return _told(engine, await engine.db.run(work))
+
+
+@post(f"{_PATH}/fail", status_code=200, opt=access.PUBLIC)
+async def fail_firing(
+    request: AnyRequest, engine: TheEngine, firing_id: Named
+) -> models.Completion:
+    """The work has failed: it is tried again as its schedule says, unless that is no use."""
+    given = await bodies.read_as(request, models.FailFields, optional=True)
+    if given.error is not None and len(given.error) > _MAX_ERROR:
+        message = f"expected at most {_MAX_ERROR} characters, got {len(given.error)}"
+        raise bad_field("error", message)
+    token = given.token or request.headers.get(TOKEN_HEADER)
+    reply = Reply(error=given.error or "the target reported a failure", permanent=not given.retry)
+
+    async def work(tx: Tx) -> _Settled:
+        held = await _held(tx, engine, firing_id, token)
+        schedule = await _schedule(tx, held)
+        error = await without_secrets(tx, engine.vault, held.claim, schedule, reply.error or "")
+        seen = replace(reply, error=error)
+        failed = completing.failed(held, schedule, seen, now=await schedules.now(tx))
+        return await _settled(tx, held, failed)
+
+    return _told(engine, await engine.db.run(work))
+
+
+@post(f"{_PATH}/extend", status_code=200, opt=access.PUBLIC)
+async def extend_firing(
+    request: AnyRequest, engine: TheEngine, firing_id: Named
+) -> models.Completion:
+    """The work takes longer: it has this long from now, or as long as it had anyway."""
+    given = await bodies.read_as(request, models.ExtendFields, optional=True)
+    seconds = given.seconds
+    if seconds is not None and not 1 <= seconds <= _MAX_SECONDS:
+        raise bad_field("seconds", f"expected a number from 1 to {_MAX_SECONDS}, got {seconds:g}")
+    token = given.token or request.headers.get(TOKEN_HEADER)
+
+    async def work(tx: Tx) -> models.Completion:
+        held = await _held(tx, engine, firing_id, token)
+        until = held.claim.claimed_until
+        # While a worker of ours still waits for the answer, its heartbeat keeps the claim.
+        if held.is_detached or held.claim.lane != HTTP_LANE:
+            schedule = await _schedule(tx, held)
+            usual = schedule.definition.async_timeout_seconds if schedule else ASYNC_TIMEOUT_SECONDS
+            until = await keep(tx, held, timedelta(seconds=seconds or usual))
+        return models.Completion(
+            id=views.firing_id(held.claim.id),
+            attempt=held.claim.attempt,
+            status="running",
+            until=until,
+        )
+
+    return await engine.db.run(work)
+
+
+ROUTES = (complete_firing, fail_firing, extend_firing)
+
+
+async def _held(tx: Tx, engine: Engine, firing_id: str, token: str | None) -> Claimed:
+    """The claim that the token is of; one and the same refusal for whoever has none of its."""
+    id_ = _id(firing_id)
+    if id_ is None or token is None or not engine.vault.is_on:
+        raise _forbidden()
+    tokens = Tokens(await engine.vault.token_key(tx))
+    # Before any row is looked for: strangers learn nothing, and lock nothing.
+    attempt = tokens.attempt_of(token, id_, last=_LAST_ATTEMPT)
+    if attempt is None:
+        raise _forbidden()
+    held = await claimed(tx, id_)
+    if held is not None and held.claim.attempt == attempt:
+        return held
+    found = await queries.find(tx, id_)
+    if found is None or attempt > max(found.attempt, 1):
+        raise _forbidden()
+    if held is not None:
+        now = held.claim.attempt
+        raise _too_late(f"expected the token of attempt {now}, got that of attempt {attempt}")
+    if found.is_live:
+        raise _too_late(f"attempt {found.attempt} is over; the firing is {found.status}")
+    why = f": {found.reason}" if found.reason else ""
+    raise _too_late(f"the firing has ended; it is {found.status}{why}")
+
+
+async def _settled(tx: Tx, held: Claimed, settlement: Settlement) -> _Settled:
+    await settle(tx, held.worker, [settlement])
+    status, retry_at = settlement.status, settlement.retry_at
+    if retry_at is not None and held.claim.cancel_reason is not None:
+        status, retry_at = "cancelled", None
+    return held, status or "retrying", retry_at
+
+
+def _told(engine: Engine, settled: _Settled) -> models.Completion:
+    """Say it to whoever listens, and to whoever reported it."""
+    held, status, retry_at = settled
+    claim = held.claim
+    engine.bus.publish(
+        WorkReported(
+            firing_id=claim.id, tenant_id=claim.tenant_id, attempt=claim.attempt, status=status
+        )
+    )
+    return models.Completion(
+        id=views.firing_id(claim.id), attempt=claim.attempt, status=status, retry_at=retry_at
+    )
+
+
+async def _schedule(tx: Tx, held: Claimed) -> Schedule | None:
+    id_ = held.claim.schedule_id
+    return (await definitions.load(tx, [id_])).get(id_)
+
+
+def _id(text: str) -> UUID | None:
+    try:
+        return ids.from_text(ids.Kind.FIRING, text)
+    except ids.InvalidId:
+        return None
+
+
+def _result(value: Any) -> str | None:
+    if value is None:
+        return None
+    wrong = wrong_with_json(value)
+    encoded = b"" if wrong else msgspec.json.encode(value)
+    if len(encoded) > MAX_RESULT:
+        wrong = f"expected at most {MAX_RESULT // 1024} kB of JSON, got {len(encoded)} bytes"
+    if wrong:
+        raise bad_field("result", wrong)
+    return encoded.decode()
+
+
+def _forbidden() -> Refused:
+    return Refused(
+        HTTPStatus.FORBIDDEN,
+        "expected the Rota-Token that was sent with this firing's attempt, got none or another",
+    )
+
+
+def _too_late(detail: str) -> Refused:
+    return Refused(HTTPStatus.CONFLICT, detail)

@@ -1,0 +1,209 @@
+"""`/v1/dead`: what failed for good, and repeating it; `/v1/firings/{id}/replay` and `/cancel`."""
+
+import re
+from datetime import datetime
+from http import HTTPStatus
+from uuid import UUID
+
+from litestar import Response, get, post
+
+from rota import ids
+from rota.api import access, bodies, cursors, firings, models, paths, views
+from rota.api.events import CancelAsked, FiringsReplayed
+from rota.api.given import AnyRequest, Caller, Named, TheEngine
+from rota.api.problems import FieldError, Refused, bad_field
+from rota.api.queries import Query
+from rota.db import Tx
+from rota.errors import InvalidInput
+from rota.history import queries
+from rota.queue import replay
+from rota.queue.cancel import cancel
+from rota.queue.states import RECALLS
+from rota.schedules import replaying
+from rota.tenants.tenant import Principal
+from rota.triggers.at import parse_instant
+from rota.triggers.zones import zone
+
+CANCELLED = "cancelled by request"
+_MAX_REASON = 200
+_OWN_REASONS = RECALLS | {"overlap"}
+_CONTROL = re.compile(r"[\x00-\x1f\x7f\u2028\u2029\ud800-\udfff]")
+
+
+@get("/v1/dead", opt=access.needs("read"))
+async def list_dead(request: AnyRequest, engine: TheEngine, caller: Caller) -> models.Page:
+    """The dead letters, the newest slot first."""
+    query = Query(request, "schedule_id", "since", "until", "limit", "cursor")
+    schedule_id = _schedule_id(query.text("schedule_id"))
+    since, until = (_instant(name, query.text(name)) for name in ("since", "until"))
+    limit = query.limit()
+    after = firings.place(query.text("cursor"))
+
+    async def work(tx: Tx) -> queries.Page:
+        return await queries.dead(
+            tx,
+            caller.tenant.id,
+            schedule_id=schedule_id,
+            since=since,
+            until=until,
+            after=after,
+            limit=limit,
+        )
+
+    page = await engine.db.run(work, read_only=True)
+    return models.Page(
+        items=[views.firing(each, brief=True) for each in page.firings],
+        next_cursor=None if page.next_place is None else cursors.encode(page.next_place),
+    )
+
+
+@post("/v1/dead/replay", status_code=202, opt=access.needs("write"))
+async def replay_dead(
+    request: AnyRequest, engine: TheEngine, caller: Caller
+) -> models.ReplayResult:
+    """Repeat the dead letters that fit and have no replay yet, or the firings named."""
+    given = await bodies.read_as(request, models.ReplayFields, optional=True)
+    limit = replaying.MAX_MANY if given.limit is None else given.limit
+    if not 1 <= limit <= replaying.MAX_MANY:
+        raise bad_field("limit", f"expected a number from 1 to {replaying.MAX_MANY}, got {limit}")
+
+    async def work(tx: Tx) -> tuple[list[replay.Replay], bool]:
+        if given.ids is not None:
+            found, more = await _named(tx, caller, given), False
+        else:
+            found = await _fitting(tx, caller, given, limit + 1)
+            found, more = found[:limit], len(found) > limit
+        return await replaying.replay_many(tx, caller.tenant, found), more
+
+    made, more = await engine.db.run(work)
+    engine.bus.publish(_replayed(caller, made))
+    items = [views.firing_id(each.id) for each in made]
+    return models.ReplayResult(replayed=len(items), items=items, more=more)
+
+
+@post("/v1/firings/{firing_id:str}/replay", status_code=202, opt=access.needs("write"))
+async def replay_firing(engine: TheEngine, caller: Caller, firing_id: Named) -> views.Firing:
+    """Repeat a firing that has ended: a new one, which names it."""
+    id_ = paths.firing_id(firing_id)
+
+    async def work(tx: Tx) -> replay.Replay:
+        firing = await firings.find(tx, caller, id_)
+        if firing.is_live:
+            raise _conflict(f"expected a firing that has ended, got one that is {firing.status}")
+        origin = (await replay.origins(tx, caller.tenant.id, [id_]))[id_]
+        return await replaying.replay_one(tx, caller.tenant, origin)
+
+    made = await engine.db.run(work)
+    engine.bus.publish(_replayed(caller, [made]))
+    return views.Firing(
+        id=views.firing_id(made.id),
+        schedule_id=views.schedule_id(made.schedule_id),
+        scheduled_for=made.scheduled_for,
+        status=made.status,
+        reason=made.reason,
+        triggered_by="api",
+        replay_of=views.firing_id(made.replay_of),
+    )
+
+
+@post("/v1/firings/{firing_id:str}/cancel", opt=access.needs("write"))
+async def cancel_firing(
+    request: AnyRequest, engine: TheEngine, caller: Caller, firing_id: Named
+) -> Response[views.Firing]:
+    """End a firing: at once when no worker has it (200), else within a second (202)."""
+    id_ = paths.firing_id(firing_id)
+    given = await bodies.read_as(request, models.CancelFields, optional=True)
+    reason = _reason(given.reason)
+
+    async def work(tx: Tx) -> tuple[views.Firing, bool]:
+        # Not ours: not found, whatever state it is in.
+        await firings.find(tx, caller, id_)
+        answer = await cancel(tx, id_, reason)
+        firing = await firings.find(tx, caller, id_)
+        if answer is None:
+            raise _conflict(
+                f"expected a firing that has not ended, got one that is {firing.status}"
+            )
+        return views.firing(firing), answer == "ended"
+
+    firing, ended = await engine.db.run(work, repeatable=True)
+    engine.bus.publish(
+        CancelAsked(firing_id=id_, tenant_id=caller.tenant.id, reason=reason, ended=ended)
+    )
+    return Response(firing, status_code=HTTPStatus.OK if ended else HTTPStatus.ACCEPTED)
+
+
+ROUTES = (list_dead, replay_dead, replay_firing, cancel_firing)
+
+
+async def _fitting(
+    tx: Tx, caller: Principal, given: models.ReplayFields, limit: int
+) -> list[replay.Origin]:
+    return await replay.dead(
+        tx,
+        caller.tenant.id,
+        schedule_id=_schedule_id(given.schedule_id),
+        since=_instant("since", given.since),
+        until=_instant("until", given.until),
+        limit=limit,
+    )
+
+
+async def _named(tx: Tx, caller: Principal, given: models.ReplayFields) -> list[replay.Origin]:
+    """The firings named, in their order; a problem with each that cannot be repeated."""
+    if given.schedule_id or given.since or given.until or given.limit:
+        raise bad_field("ids", "expected either ids or a filter, got both")
+    texts = list(dict.fromkeys(given.ids or []))
+    if not 1 <= len(texts) <= replaying.MAX_MANY:
+        raise bad_field("ids", f"expected 1 to {replaying.MAX_MANY} ids, got {len(texts)}")
+    wanted = [paths.firing_id(text) for text in texts]
+    found = await replay.origins(tx, caller.tenant.id, wanted)
+    wrong = tuple(
+        FieldError(f"ids[{at}]", "expected a firing of yours that has ended and is of one slot")
+        for at, id_ in enumerate(wanted)
+        if id_ not in found or found[id_].slot_count > 1
+    )
+    if wrong:
+        sentence = f"{len(wrong)} of {len(wanted)} firings cannot be replayed: {wrong[0].message}"
+        raise Refused(HTTPStatus.UNPROCESSABLE_ENTITY, sentence, errors=wrong[:100])
+    return [found[id_] for id_ in wanted]
+
+
+def _replayed(caller: Principal, made: list[replay.Replay]) -> FiringsReplayed:
+    return FiringsReplayed(
+        tenant_id=caller.tenant.id, count=len(made), first=made[0].id if made else None
+    )
+
+
+def _schedule_id(text: str | None) -> UUID | None:
+    if text is None:
+        return None
+    try:
+        return ids.from_text(ids.Kind.SCHEDULE, text)
+    except ids.InvalidId as error:
+        raise bad_field("schedule_id", str(error)) from error
+
+
+def _instant(name: str, text: str | None) -> datetime | None:
+    if text is None:
+        return None
+    try:
+        return parse_instant(text, zone("UTC"))
+    except InvalidInput as error:
+        raise bad_field(name, error.message) from error
+
+
+def _reason(text: str | None) -> str:
+    if text is None:
+        return CANCELLED
+    text = text.strip()
+    if not 1 <= len(text) <= _MAX_REASON or _CONTROL.search(text):
+        raise bad_field("reason", f"expected one line of 1 to {_MAX_REASON} characters")
+    if text in _OWN_REASONS:
+        # It would read, and act, as if the schedule itself had taken the firing back.
+        raise bad_field("reason", f"expected your own words, got one of Rota's: {text}")
+    return text
+
+
+def _conflict(detail: str) -> Refused:
+    return Refused(HTTPStatus.CONFLICT, detail)

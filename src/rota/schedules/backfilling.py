@@ -1,0 +1,83 @@
+"""Firing the slots of a range that has passed, because somebody asked.
+
+Each is a firing of its own beside whatever became of its slot at the time, marked as backfill and
+as catch-up so that its target may tell. They run one after another in the order of their slots,
+whatever the overlap policy, like the catch-ups of an outage.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from itertools import islice
+from typing import TYPE_CHECKING, Final
+
+from rota import ids, timers
+from rota.errors import InvalidInput
+from rota.schedules import live_sql
+from rota.schedules.changing import hold
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from uuid import UUID
+
+    from rota.db import Tx
+    from rota.tenants.tenant import Tenant
+    from rota.triggers.trigger import Trigger
+
+MAX_SLOTS: Final = 1_000
+"""Of one call: what is more is better asked for in parts, and seen to work in between."""
+
+_TICK = timedelta(microseconds=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Filled:
+    """The firings that were made, in the order of their slots."""
+
+    firings: list[tuple[UUID, datetime]]
+    blocked: bool
+    """Whether even the first waits for another firing to end."""
+
+
+async def backfill(
+    tx: Tx, tenant: Tenant, schedule_id: UUID, *, since: datetime, until: datetime
+) -> Filled:
+    """Fire every slot from `since` up to, and without, `until`."""
+    schedule, now = await hold(tx, tenant.id, schedule_id)
+    slots = slots_between(schedule.trigger, since=since, until=until, now=now)
+    # A firing pass that looked before these were there must not advance the timer on what it saw.
+    await timers.touch(tx, schedule_id)
+    live = bool(await live_sql.lock_live(tx, schedule_id))
+    made = [(ids.manual_firing_id(now), slot) for slot in slots]
+    if made:
+        await live_sql.enqueue_chain(tx, schedule, made, behind=live)
+    return Filled(made, live)
+
+
+def slots_between(
+    trigger: Trigger, *, since: datetime, until: datetime, now: datetime
+) -> list[datetime]:
+    """The slots of a range that has passed; InvalidInput when it has not, or holds too many."""
+    if until <= since:
+        raise InvalidInput("Invalid to: expected an instant after from, got none", field="to")
+    if until > now:
+        raise InvalidInput(
+            "Invalid to: expected an instant that has passed; what lies ahead fires by itself",
+            field="to",
+        )
+    found = list(islice(_slots(trigger, since, until), MAX_SLOTS + 1))
+    if len(found) > MAX_SLOTS:
+        raise InvalidInput(
+            f"Invalid to: expected at most {MAX_SLOTS:,} slots, got more: "
+            f"the first {MAX_SLOTS:,} end at {found[-2].isoformat()}",
+            field="to",
+        )
+    return found
+
+
+def _slots(trigger: Trigger, since: datetime, until: datetime) -> Iterator[datetime]:
+    slot = trigger.next_after(since - _TICK)
+    while slot is not None and slot < until:
+        yield slot
+        slot = trigger.next_after(slot)
