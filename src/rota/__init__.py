@@ -13,12 +13,15 @@ from typing import TYPE_CHECKING
 from rota.version import __version__
 
 if TYPE_CHECKING:
+    from rota.sdk.client.client import AsyncClient, Client
     from rota.sdk.when import explain, parse, preview
     from rota.triggers.trigger import Trigger
 
-__all__ = ["Trigger", "__version__", "explain", "parse", "preview"]
+__all__ = ["AsyncClient", "Client", "Trigger", "__version__", "explain", "parse", "preview"]
 
 _HOMES = {
+    "AsyncClient": "rota.sdk.client",
+    "Client": "rota.sdk.client",
     "Trigger": "rota.triggers.trigger",
     "explain": "rota.sdk.when",
     "parse": "rota.sdk.when",

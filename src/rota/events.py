@@ -47,12 +47,19 @@ class Bus:
     def __init__(self) -> None:
         self._routes = _Routes(())
 
-    def subscribe(self, kind: type[E], handler: Callable[[E], None]) -> Callable[[], None]:
+    def subscribe(
+        self,
+        kind: type[E],
+        handler: Callable[[E], None],
+        *,
+        unless: Callable[[type[Event]], bool] | None = None,
+    ) -> Callable[[], None]:
         """Call `handler` with every event of `kind` or a subclass, from the next one on.
 
-        Returns what ends the subscription; ending it twice is harmless.
+        Types for which `unless` is true are left out. Returns what ends the subscription; ending it
+        twice is harmless.
         """
-        subscription = _Subscription(kind, handler)
+        subscription = _Subscription(kind, handler, unless)
         self._routes = _Routes((*self._routes.subscriptions, subscription))
 
         def unsubscribe() -> None:
@@ -60,6 +67,13 @@ class Bus:
             self._routes = _Routes(rest)
 
         return unsubscribe
+
+    def hears(self, kind: type[Event]) -> bool:
+        """Whether anybody listens to this kind or to some of it.
+
+        What happens for every firing need not even be put into words when nobody does.
+        """
+        return self._routes.hears(kind)
 
     def publish(self, event: Event) -> None:
         """Let every handler of the event hear it. Never raises what a handler raised."""
@@ -83,6 +97,10 @@ class Bus:
 class _Subscription:
     kind: type[Event]
     handler: _Handler
+    unless: Callable[[type[Event]], bool] | None = None
+
+    def wants(self, kind: type[Event]) -> bool:
+        return issubclass(kind, self.kind) and not (self.unless and self.unless(kind))
 
 
 class _Routes:
@@ -95,13 +113,23 @@ class _Routes:
     def __init__(self, subscriptions: tuple[_Subscription, ...]) -> None:
         self.subscriptions = subscriptions
         self._known: dict[type[Event], tuple[_Handler, ...]] = {}
+        self._heard: dict[type[Event], bool] = {}
 
     def to(self, kind: type[Event]) -> tuple[_Handler, ...]:
         handlers = self._known.get(kind)
         if handlers is None:
-            handlers = tuple(s.handler for s in self.subscriptions if issubclass(kind, s.kind))
+            handlers = tuple(each.handler for each in self.subscriptions if each.wants(kind))
             self._known[kind] = handlers
         return handlers
+
+    def hears(self, kind: type[Event]) -> bool:
+        heard = self._heard.get(kind)
+        if heard is None:
+            heard = any(
+                each.wants(kind) or issubclass(each.kind, kind) for each in self.subscriptions
+            )
+            self._heard[kind] = heard
+        return heard
 
 
 class Recorder:

@@ -6,20 +6,19 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.cluster.sink import Sink
 from tests.cluster.sink import sink as make_sink
 from tests.db.schedules import Office
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
 
-    from tests.cluster.sink import Sink
-
     from rota.db import Database
 
 
 @pytest.fixture
 async def sink() -> AsyncGenerator[Sink]:
-    async with make_sink() as made:
+    async with make_sink(Sink("")) as made:
         yield made
 
 

@@ -7,7 +7,7 @@ from collections import defaultdict
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from aiohttp import web
 from tests.cluster.nodes import CLOCK
@@ -59,12 +59,14 @@ class Sink:
         return web.Response(text="ok")
 
 
+S = TypeVar("S", bound=Sink)
+
+
 @asynccontextmanager
-async def sink() -> AsyncGenerator[Sink]:
-    """A target, for as long as the block lasts."""
+async def sink(made: S) -> AsyncGenerator[S]:
+    """Serve it as a target, for as long as the block lasts."""
     app = web.Application()
     runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1)
-    made = Sink("")
     app.router.add_post("/{wait:[0-9]+}", made.answer)
     await runner.setup()
     site = web.TCPSite(runner, "127.0.0.1", 0)

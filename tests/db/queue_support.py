@@ -29,8 +29,8 @@ _SCHEDULE = """
 """
 _FIRE = """
     INSERT INTO queue (id, schedule_id, tenant_id, version, scheduled_for, available_at, fence,
-                       attempt, priority, catch_up, state, triggered_by, lane, payload)
-    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)
+                       attempt, priority, catch_up, state, triggered_by, lane, payload, host)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)
 """
 
 
@@ -113,6 +113,7 @@ async def fire(
             row.triggered_by,
             row.lane,
             row.payload,
+            schedule.definition.host,
         )
     return id_
 

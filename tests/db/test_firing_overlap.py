@@ -12,7 +12,10 @@ from tests.db.leases_kit import write
 
 from rota import ids
 from rota.db import Listener
+from rota.events import Bus
 from rota.firing.overlap import MOST_LIVE
+from rota.queue.states import NOBODY
+from rota.workers.overdue import Overdue
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -125,6 +128,23 @@ async def test_cancel_previous_asks_a_worker_to_stop_and_waits_for_it(
     assert (rows[live]["state"], rows[live]["cancel_reason"]) == ("running", "overlap")
     assert rows[ids.firing_id(schedule, slot)]["state"] == "blocked"
     assert await engine.firings(schedule) == []
+
+
+async def test_cancel_previous_ends_what_is_left_to_its_target_with_the_next_look(
+    db: Database, engine: Fleet
+) -> None:
+    """Nobody holds it who could be asked: its time is cut, and whoever looks next ends it."""
+    slot = await engine.now()
+    schedule = await engine.add(slot=slot, overlap_policy="cancel_previous")
+    live = await engine.live(schedule, "running")
+    until = await engine.now() + timedelta(hours=1)
+    await write(db, "UPDATE queue SET worker = $1, claimed_until = $2", NOBODY, until)
+    await engine.scheduler.run_once()
+    assert await Overdue(db, Bus()).run_once() == 1
+    [row] = await engine.queue(schedule)
+    assert (row["id"], row["state"]) == (ids.firing_id(schedule, slot), "waiting")
+    [ended] = await engine.firings(schedule)
+    assert (ended["id"], ended["status"], ended["reason"]) == (live, "cancelled", "overlap")
 
 
 async def test_cancel_previous_waits_for_a_claim_under_way_and_treats_it_as_claimed(

@@ -22,7 +22,7 @@ from rota.queue.extend import extend, release, release_strays
 if TYPE_CHECKING:
     from uuid import UUID
 
-    from rota.db import Database
+    from rota.db import Database, Row
 
 
 async def test_every_firing_is_claimed_by_exactly_one_of_many_workers(db: Database) -> None:
@@ -57,6 +57,24 @@ async def test_a_claim_has_all_that_a_worker_needs(db: Database) -> None:
     assert (each.catch_up, each.triggered_by, each.lane) == (True, "schedule", "http")
     assert each.payload == '{"a": 1}'
     assert each.cancel_reason is None
+    assert (each.host, each.replay_of, each.weight) == ("127.0.0.1:9", None, 1)
+
+
+async def test_the_time_of_all_attempts_counts_from_when_it_was_first_its_turn(
+    db: Database,
+) -> None:
+    schedule = await make_schedule(db)
+    now = await database_now(db)
+    ahead = await fire(db, schedule, now, available_in=SECOND)
+    late = await fire(db, schedule, now + SECOND, available_in=-60 * SECOND)
+    me = some_worker()
+    claims = {each.id: each for each in await take(db, me, lead=2 * SECOND)}
+    assert claims[ahead].began_at == claims[ahead].available_at
+    assert now < claims[late].began_at < now + 30 * SECOND
+    async with db.transaction() as tx:
+        await tx.execute("UPDATE queue SET state = 'retrying' WHERE id = $1", late)
+    (again,) = await take(db, me)
+    assert (again.attempt, again.began_at) == (2, claims[late].began_at)
 
 
 async def test_what_is_due_within_the_lead_is_claimed_ahead(db: Database) -> None:
@@ -132,8 +150,9 @@ async def test_a_claim_given_back_is_as_if_it_had_never_been_made(db: Database) 
         assert await release(tx, some_worker(), claims) == 0
         assert await release(tx, me, claims) == 2
     after = await queue_rows(db)
+    assert after[fresh]["began_at"] is None
     for id_ in (fresh, tried):
-        assert dict(after[id_].items()) == dict(before[id_].items())
+        assert _but_began_at(after[id_]) == _but_began_at(before[id_])
 
 
 async def test_claims_whose_answer_was_lost_are_given_back(db: Database) -> None:
@@ -148,3 +167,7 @@ async def test_claims_whose_answer_was_lost_are_given_back(db: Database) -> None
         assert await release_strays(tx, me, known=[known.id]) == 1
     states = {id_: row["state"] for id_, row in (await queue_rows(db)).items()}
     assert states == {theirs.id: "running", known.id: "running", stray.id: "waiting"}
+
+
+def _but_began_at(row: Row) -> dict[str, object]:
+    return {name: value for name, value in row.items() if name != "began_at"}

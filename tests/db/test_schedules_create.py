@@ -166,7 +166,9 @@ async def test_partly_good_items_are_made_as_far_as_they_are_good(db: Database) 
     many = items(4)
     many[2] = {**many[2], "interval": "never"}
     many.append(many[0])
-    results = await service.create_each(db, office.tenant, many, shards=SHARDS)
+    batch = await service.read_many(db, office.tenant, many)
+    async with db.transaction() as tx:
+        results = await service.store_each(tx, office.tenant, batch, shards=SHARDS)
     kinds = [type(each) for each in results]
     assert kinds == [Saved, DuplicateKey, InvalidSchedule, Saved, DuplicateKey]
     assert await counts(db) == (3, 3)

@@ -29,6 +29,7 @@ from rota.db import Listener
 from rota.events import Bus, Recorder
 from rota.queue.cancel import cancel
 from rota.queue.finish import Tried
+from rota.targets import OPEN
 from rota.workers import pool
 from rota.workers.events import (
     ClaimLost,
@@ -73,7 +74,7 @@ async def working(
 ) -> AsyncGenerator[Crew]:
     bus = Bus()
     recorder = Recorder(bus)
-    async with HttpCaller() as http, Listener(db.dsn, list(CHANNELS)) as listener:
+    async with HttpCaller(OPEN) as http, Listener(db.dsn, list(CHANNELS)) as listener:
         worker = Worker(
             db,
             id_=some_worker(),

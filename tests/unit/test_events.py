@@ -173,3 +173,41 @@ async def test_a_closed_recorder_hears_no_more() -> None:
     recorder.close()
     bus.publish(APPLE)
     assert recorder.all(Event) == []
+
+
+def test_a_bus_knows_whether_anybody_listens_to_a_kind_or_to_some_of_it() -> None:
+    class Broad(Event):
+        pass
+
+    class Narrow(Broad):
+        pass
+
+    class Other(Event):
+        pass
+
+    bus = Bus()
+    assert not bus.hears(Broad)
+    stop = bus.subscribe(Narrow, lambda _: None)
+    assert bus.hears(Narrow)
+    assert bus.hears(Broad)
+    assert not bus.hears(Other)
+    stop()
+    assert not bus.hears(Narrow)
+    bus.subscribe(Event, lambda _: None)
+    assert bus.hears(Other)
+
+
+def test_a_listener_may_leave_out_what_happens_too_often() -> None:
+    class Often(Event):
+        pass
+
+    class Seldom(Event):
+        pass
+
+    bus = Bus()
+    heard: list[Event] = []
+    bus.subscribe(Event, heard.append, unless=lambda kind: kind is Often)
+    assert not bus.hears(Often)
+    bus.publish(Often())
+    bus.publish(Seldom())
+    assert [type(event) for event in heard] == [Seldom]

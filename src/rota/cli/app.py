@@ -7,7 +7,24 @@ from typing import Annotated
 
 import typer
 
-from rota.cli import config, demo, doctor, migrate, output, runs, schedules, serve, when
+from rota.cli import (
+    apply,
+    circuits,
+    config,
+    dead,
+    demo,
+    doctor,
+    importing,
+    keys,
+    migrate,
+    output,
+    runs,
+    schedules,
+    secrets,
+    serve,
+    tenants,
+    when,
+)
 from rota.errors import RotaError
 from rota.version import __version__
 
@@ -42,11 +59,23 @@ app.command()(schedules.edit)
 app.command()(schedules.pause)
 app.command()(schedules.resume)
 app.command()(schedules.delete)
+app.command()(apply.plan)
+app.command()(apply.apply)
+app.command()(apply.export)
+app.add_typer(importing.app, name="import")
 app.command()(runs.trigger)
+app.command()(runs.backfill)
 app.command()(runs.runs)
 app.command()(runs.why)
+app.command()(dead.cancel)
+app.command()(dead.replay)
+app.add_typer(dead.app, name="dead")
 app.command("next")(when.next_)
 app.command()(when.explain)
+app.add_typer(secrets.app, name="secret")
+app.add_typer(keys.app, name="key")
+app.add_typer(tenants.app, name="tenant")
+app.add_typer(circuits.app, name="circuits")
 app.command()(migrate.migrate)
 app.command()(doctor.doctor)
 app.add_typer(config.app, name="config")

@@ -33,9 +33,11 @@ Url = Annotated[str | None, typer.Option("--url", help="The server to talk to. (
 class RequestRefused(CallerError):
     """The server said no; its own sentence says why."""
 
-    def __init__(self, status: int, detail: str) -> None:
+    def __init__(self, status: int, detail: str, *, retry_after: float | None = None) -> None:
         super().__init__(detail)
         self.status = status
+        self.retry_after = retry_after
+        """After how many seconds it may be asked again, if the server said so."""
 
 
 class ServerAway(TemporaryError):
@@ -82,17 +84,17 @@ class Client:
         if body is not None:
             content = json.dumps(body).encode()
             headers["Content-Type"] = "application/json"
-        status, reply = self._exchange(method, path, content, headers)
+        status, reply, later = self._exchange(method, path, content, headers)
         value = _decoded(reply)
         if status >= 400:
-            raise RequestRefused(status, _sentence(status, value))
+            raise RequestRefused(status, _sentence(status, value), retry_after=_seconds(later))
         if value is None and reply:
             raise ServerAway(f"expected Rota at {self.url}, got an answer that is not JSON")
         return value
 
     def _exchange(
         self, method: str, path: str, content: bytes | None, headers: Mapping[str, str]
-    ) -> tuple[int, bytes]:
+    ) -> tuple[int, bytes, str | None]:
         import http.client  # noqa: PLC0415 - slow to import, see app.py
 
         parts = urlsplit(self.url)
@@ -102,7 +104,8 @@ class Client:
         try:
             connection.request(method, parts.path + path, body=content, headers=dict(headers))
             response = connection.getresponse()
-            return response.status, response.read(_MAX_REPLY)
+            later = response.headers.get("Retry-After")
+            return response.status, response.read(_MAX_REPLY), later
         except (OSError, http.client.HTTPException) as error:
             reason = str(error) or type(error).__name__
             raise ServerAway(
@@ -140,6 +143,11 @@ def _found_key(config: Config) -> str:
             (f"api_key: expected a key, found none in {config.data_dir}: set ROTA_API_KEY",)
         )
     return key
+
+
+def _seconds(text: str | None) -> float | None:
+    """A Retry-After in seconds, as Rota sends it; a date is another's."""
+    return float(text) if text and text.isdecimal() else None
 
 
 def _decoded(reply: bytes) -> Any:

@@ -15,6 +15,13 @@ Payload = Annotated[str | None, typer.Option(metavar="JSON", help="What the targ
 Task = Annotated[
     str | None, typer.Option("--task", metavar="NAME", help="Run this task instead of a URL.")
 ]
+Stream = Annotated[
+    str | None,
+    typer.Option("--stream", metavar="REDIS", help="Add to this stream: redis://host/name."),
+]
+CeleryTask = Annotated[
+    str | None, typer.Option("--celery-task", metavar="NAME", help="Send this Celery task.")
+]
 Queue = Annotated[str | None, typer.Option(help="The queue its workers listen to.")]
 Key = Annotated[str | None, typer.Option("--key", help="A key of your own, unique to you.")]
 Description = Annotated[str | None, typer.Option(help="A sentence for people.")]

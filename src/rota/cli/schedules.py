@@ -12,6 +12,7 @@ from rota.cli.client import Url
 from rota.cli.config import DataDir, File
 from rota.cli.fields import (
     Attempts,
+    CeleryTask,
     Description,
     Headers,
     Key,
@@ -22,6 +23,7 @@ from rota.cli.fields import (
     Payload,
     Priority,
     Queue,
+    Stream,
     Tags,
     Task,
     Timeout,
@@ -56,6 +58,8 @@ def add(
     tz: Tz = None,
     payload: Payload = None,
     task: Task = None,
+    stream: Stream = None,
+    celery_task: CeleryTask = None,
     queue: Queue = None,
     key: Key = None,
     description: Description = None,
@@ -75,12 +79,16 @@ def add(
     as_json: output.Json = False,
 ) -> None:
     """Make a schedule: `rota add report "every weekday at 9am" https://example.com/hook`."""
-    if (url is None) == (task is None):
-        raise typer.BadParameter("expected a URL or --task NAME, and not both", param_hint="URL")
+    if sum(each is not None for each in (url, task, stream, celery_task)) != 1:
+        raise typer.BadParameter(
+            "expected a URL, --task, --stream or --celery-task, and one of them only",
+            param_hint="URL",
+        )
     body = (
         {"name": name}
         | fields.trigger(when, tz)
         | fields.given(timezone=tz, target_url=url, job_type=task, queue=queue, key=key)
+        | fields.given(stream=stream, celery_task=celery_task)
         | fields.given(description=description, tags=tag, method=method, overlap_policy=overlap)
         | fields.given(misfire_policy=misfire, timeout_seconds=timeout, max_attempts=attempts)
         | fields.given(priority=priority, enabled=False if paused else None)
@@ -134,6 +142,8 @@ def edit(
     tz: Tz = None,
     payload: Payload = None,
     task: Task = None,
+    stream: Stream = None,
+    celery_task: CeleryTask = None,
     queue: Queue = None,
     description: Description = None,
     tag: Tags = None,
@@ -156,6 +166,7 @@ def edit(
     body = (
         (fields.trigger(when, tz or schedule["timezone"]) if when is not None else {})
         | fields.given(timezone=tz, target_url=target, job_type=task, queue=queue)
+        | fields.given(stream=stream, celery_task=celery_task)
         | fields.given(name=new_name, description=description, tags=tag, method=method)
         | fields.given(overlap_policy=overlap, misfire_policy=misfire, priority=priority)
         | fields.given(timeout_seconds=timeout, max_attempts=attempts)

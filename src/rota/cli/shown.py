@@ -148,6 +148,7 @@ def slots(record: Record) -> str:
 def _notes(record: Record) -> str:
     by = record.get("triggered_by")
     notes = [
+        "replay" if record.get("replay_of") else "",
         "catch-up" if record.get("catch_up") else "",
         str(by) if by not in (None, "schedule") else "",
         str(record.get("reason") or ""),

@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from datetime import timedelta
-from ipaddress import ip_address
+from ipaddress import ip_address, ip_network
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeGuard, cast
 
 from rota import durations
 from rota.config import redact
@@ -88,6 +88,10 @@ def _same(value: Shown) -> Shown:
     return value
 
 
+def _texts(values: tuple[int, ...]) -> list[str]:
+    return [str(value) for value in values]
+
+
 def _text(value: object) -> str | None:
     """Text that is fit for a path, a host or a key: not blank, nothing unprintable."""
     if not isinstance(value, str):
@@ -134,6 +138,41 @@ def _roles(value: object) -> tuple[str, ...] | None:
     return chosen if chosen and len(chosen) == len(words) else None
 
 
+def _items(value: object) -> list[object]:
+    """The items of a list, or of a text with commas; none for anything else."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        return [value]
+    if isinstance(value, str):
+        return [item.strip() for item in value.split(",") if item.strip()]
+    return list(cast("list[object]", value)) if isinstance(value, list | tuple) else []
+
+
+def _targets(value: object) -> tuple[str, ...] | None:
+    items = _items(value)
+    texts = tuple(item.strip().lower() for item in items if _is_target(item))
+    return texts if texts and len(texts) == len(items) else None
+
+
+def _is_target(item: object) -> TypeGuard[str]:
+    if not isinstance(item, str):
+        return False
+    text = item.strip().removeprefix("*.")
+    if text == item.strip() and ("/" in text or ":" in text):
+        try:
+            ip_network(text, strict=False)
+        except ValueError:
+            return False
+        return True
+    return len(text) <= 253 and _HOST_NAME.fullmatch(text) is not None
+
+
+def _ports(value: object) -> tuple[int, ...] | None:
+    read = whole_number(1, 65_535).read
+    items = _items(value)
+    ports = [port for item in items if (port := read(item)) is not None]
+    return tuple(sorted(set(ports))) if ports and len(ports) == len(items) else None
+
+
 def _address(value: object, schemes: tuple[str, ...]) -> str | None:
     text = _text(value)
     parts = redact.split(text) if text and " " not in text else None
@@ -142,6 +181,13 @@ def _address(value: object, schemes: tuple[str, ...]) -> str | None:
 
 def _dsn(value: object) -> str | None:
     return _address(value, ("postgresql", "postgres"))
+
+
+def _broker(value: object) -> str | None:
+    text = _text(value)
+    # Whatever Celery has a transport for; only what it is, not where, can be told here.
+    parts = redact.split(text) if text and " " not in text else None
+    return text if parts and parts.scheme else None
 
 
 def _url(value: object) -> str | None:
@@ -158,12 +204,26 @@ def _key(value: object) -> str | None:
 YES_OR_NO = Kind("true or false", _yes_or_no, show=_same)
 HOST = Kind('a host name or address without a port, such as "127.0.0.1"', _host)
 FOLDER = Kind("the path of a folder", _folder)
+FILE = Kind("the path of a file", _folder)
 ROLE_LIST = Kind(f"one or more of {', '.join(ROLES)}, separated by commas", _roles, show=list)
+TARGETS = Kind(
+    'hosts, addresses or networks such as "example.com, *.example.com, 10.0.0.0/8"',
+    _targets,
+    show=list,
+)
+PORTS = Kind("ports from 1 to 65535, separated by commas", _ports, show=_texts)
 DSN = Kind(
     "postgresql://user@host/database, anything special in it percent-encoded",
     _dsn,
     redact.address,
     redact.got_address,
 )
+BROKER = Kind(
+    "a broker's address such as redis://host/0 or amqp://host//",
+    _broker,
+    redact.address,
+    redact.got_address,
+)
 URL = Kind("http:// or https:// and a host, without a password", _url, got=redact.got_address)
 KEY = Kind("a key without spaces", _key, redact.secret, redact.got_secret)
+KEYS = Kind("id:base64key, … without spaces", _key, redact.secret, redact.got_secret)

@@ -77,11 +77,31 @@ class Config:
         default=None,
         metadata=_about(kinds.KEY, "The first admin key; without one, it is made and printed once"),
     )
+    public_url: str | None = field(
+        default=None,
+        metadata=_about(kinds.URL, "Where targets can reach the API, to complete long work"),
+    )
     allow_private_targets: bool | None = field(
         default=None,
         metadata=_about(
             kinds.YES_OR_NO, "Let targets be private addresses; unset, only when embedded"
         ),
+    )
+    https_only: bool = field(
+        default=False,
+        metadata=_about(kinds.YES_OR_NO, "Refuse targets that are not https"),
+    )
+    allow_targets: tuple[str, ...] = field(
+        default=(),
+        metadata=_about(kinds.TARGETS, "Hosts and networks that may be targets though private"),
+    )
+    deny_targets: tuple[str, ...] = field(
+        default=(),
+        metadata=_about(kinds.TARGETS, "Hosts and networks that may never be targets"),
+    )
+    target_ports: tuple[int, ...] = field(
+        default=(),
+        metadata=_about(kinds.PORTS, "The ports that targets may have; any without this"),
     )
     pool_size: int = field(
         default=10,
@@ -106,6 +126,44 @@ class Config:
     retention: timedelta = field(
         default=timedelta(days=30),
         metadata=_about(_seconds(86_400, 3650 * 86_400), "How long history is kept"),
+    )
+    secret_keys: str | None = field(
+        default=None,
+        metadata=_about(kinds.KEYS, "The key ring for secrets, the current key first"),
+    )
+    secret_keys_file: Path | None = field(
+        default=None,
+        metadata=_about(kinds.FILE, "The same, in a file that only its owner can read"),
+    )
+    host_rate: int = field(
+        default=0,
+        metadata=_about(
+            kinds.whole_number(0, 100_000),
+            "Requests a second to one host, over all workers; 0 for no limit",
+        ),
+    )
+    host_concurrency: int = field(
+        default=100,
+        metadata=_about(
+            kinds.whole_number(0, 100_000), "Requests at once to one host; 0 for no limit"
+        ),
+    )
+    circuit_failures: int = field(
+        default=10,
+        metadata=_about(
+            kinds.whole_number(0, 10_000),
+            "Failures in a row after which a host is left alone; 0 for never",
+        ),
+    )
+    circuit_interval: timedelta = field(
+        default=timedelta(seconds=30),
+        metadata=_about(
+            _seconds(0.1, 600), "How long it is left alone at first, up to 10 minutes later"
+        ),
+    )
+    celery_broker_url: str | None = field(
+        default=None,
+        metadata=_about(kinds.BROKER, "The broker that Celery tasks are sent through"),
     )
     sources: Mapping[str, str] = field(default_factory=dict[str, str], compare=False)
 

@@ -1,5 +1,17 @@
 -- The schema after all migrations. Made by `python -m rota.db.schema --write`; do not edit.
 
+CREATE TABLE rota.answers (
+    tenant_id uuid NOT NULL,
+    key text NOT NULL,
+    fingerprint bytea NOT NULL,
+    status smallint,
+    content bytea,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT answers_pkey PRIMARY KEY (tenant_id, key),
+    CONSTRAINT answers_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES rota.tenants(id) ON DELETE CASCADE
+);
+CREATE INDEX answers_by_age ON rota.answers USING btree (created_at);
+
 CREATE TABLE rota.api_keys (
     id uuid NOT NULL,
     tenant_id uuid NOT NULL,
@@ -9,6 +21,7 @@ CREATE TABLE rota.api_keys (
     expires_at timestamp with time zone,
     last_used_at timestamp with time zone,
     created_at timestamp with time zone DEFAULT now() NOT NULL,
+    name text DEFAULT ''::text NOT NULL,
     CONSTRAINT api_keys_pkey PRIMARY KEY (id),
     CONSTRAINT api_keys_prefix_key UNIQUE (prefix),
     CONSTRAINT api_keys_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES rota.tenants(id) ON DELETE CASCADE
@@ -46,6 +59,28 @@ CREATE TABLE rota.circuits (
     CONSTRAINT circuits_pkey PRIMARY KEY (host)
 ) WITH (fillfactor=50);
 
+CREATE TABLE rota.create_pace (
+    tenant_id uuid NOT NULL,
+    next_at timestamp with time zone NOT NULL,
+    CONSTRAINT create_pace_pkey PRIMARY KEY (tenant_id),
+    CONSTRAINT create_pace_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES rota.tenants(id) ON DELETE CASCADE
+) WITH (fillfactor=50);
+
+CREATE TABLE rota.data_keys (
+    id uuid NOT NULL,
+    tenant_id uuid NOT NULL,
+    ring_key_id text NOT NULL,
+    nonce bytea NOT NULL,
+    ciphertext bytea NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    wrapped_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT data_keys_pkey PRIMARY KEY (id),
+    CONSTRAINT data_keys_tenant_id_key UNIQUE (tenant_id),
+    CONSTRAINT data_keys_nonce_check CHECK ((octet_length(nonce) = 12)),
+    CONSTRAINT data_keys_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES rota.tenants(id) ON DELETE CASCADE
+);
+CREATE INDEX data_keys_by_ring_key ON rota.data_keys USING btree (ring_key_id, id);
+
 CREATE TABLE rota.firings (
     id uuid NOT NULL,
     schedule_id uuid NOT NULL,
@@ -70,14 +105,26 @@ CREATE TABLE rota.firings (
 ) PARTITION BY RANGE (scheduled_for);
 CREATE INDEX firings_dead ON ONLY rota.firings USING btree (tenant_id, scheduled_for DESC, id DESC) WHERE (status = 'dead'::text);
 CREATE INDEX firings_of_schedule ON ONLY rota.firings USING btree (schedule_id, scheduled_for DESC);
+CREATE INDEX firings_replays ON ONLY rota.firings USING btree (replay_of) WHERE (replay_of IS NOT NULL);
 
 CREATE TABLE rota.firings_default PARTITION OF rota.firings DEFAULT;
 
 CREATE TABLE rota.host_pace (
     host text NOT NULL,
     next_at timestamp with time zone NOT NULL,
+    tail_at timestamp with time zone NOT NULL,
     CONSTRAINT host_pace_pkey PRIMARY KEY (host)
 ) WITH (fillfactor=50);
+
+CREATE TABLE rota.installation_keys (
+    name text NOT NULL,
+    ring_key_id text NOT NULL,
+    nonce bytea NOT NULL,
+    ciphertext bytea NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT installation_keys_pkey PRIMARY KEY (name),
+    CONSTRAINT installation_keys_nonce_check CHECK ((octet_length(nonce) = 12))
+);
 
 CREATE TABLE rota.leases (
     shard smallint NOT NULL,
@@ -127,9 +174,10 @@ CREATE TABLE rota.queue (
     CONSTRAINT queue_triggered_by_check CHECK ((triggered_by = ANY (ARRAY['schedule'::text, 'manual'::text, 'api'::text, 'backfill'::text])))
 ) WITH (fillfactor=70, autovacuum_vacuum_scale_factor=0.01, autovacuum_vacuum_cost_delay=0);
 CREATE INDEX queue_blocked ON rota.queue USING btree (schedule_id, scheduled_for, id) WHERE (state = 'blocked'::text);
-CREATE INDEX queue_claimed ON rota.queue USING btree (claimed_until) WHERE (state = 'running'::text);
+CREATE INDEX queue_claimed ON rota.queue USING btree (tenant_id, claimed_until) WHERE (state = 'running'::text);
 CREATE INDEX queue_of_schedule ON rota.queue USING btree (schedule_id, scheduled_for);
 CREATE INDEX queue_ready ON rota.queue USING btree (lane, tenant_id, priority DESC, available_at) WHERE (state = ANY (ARRAY['waiting'::text, 'retrying'::text]));
+CREATE INDEX queue_replays ON rota.queue USING btree (replay_of) WHERE (replay_of IS NOT NULL);
 
 CREATE TABLE rota.rota_migrations (
     number integer NOT NULL,
@@ -153,6 +201,8 @@ CREATE TABLE rota.schedules (
     definition jsonb NOT NULL,
     created_at timestamp with time zone DEFAULT now() NOT NULL,
     updated_at timestamp with time zone DEFAULT now() NOT NULL,
+    fired integer DEFAULT 0 NOT NULL,
+    status_reason text,
     CONSTRAINT schedules_pkey PRIMARY KEY (id),
     CONSTRAINT schedules_tenant_id_key_key UNIQUE (tenant_id, key),
     CONSTRAINT schedules_status_check CHECK ((status = ANY (ARRAY['active'::text, 'paused'::text, 'completed'::text]))),
@@ -160,10 +210,41 @@ CREATE TABLE rota.schedules (
 );
 CREATE INDEX schedules_by_tenant ON rota.schedules USING btree (tenant_id, id);
 
+CREATE TABLE rota.secrets (
+    tenant_id uuid NOT NULL,
+    name text NOT NULL,
+    id uuid NOT NULL,
+    version integer NOT NULL,
+    key_id uuid NOT NULL,
+    nonce bytea NOT NULL,
+    ciphertext bytea NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    updated_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT secrets_pkey PRIMARY KEY (tenant_id, name),
+    CONSTRAINT secrets_id_key UNIQUE (id),
+    CONSTRAINT secrets_nonce_check CHECK ((octet_length(nonce) = 12)),
+    CONSTRAINT secrets_key_id_fkey FOREIGN KEY (key_id) REFERENCES rota.data_keys(id),
+    CONSTRAINT secrets_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES rota.tenants(id) ON DELETE CASCADE
+);
+
 CREATE TABLE rota.settings (
     name text NOT NULL,
     value jsonb NOT NULL,
     CONSTRAINT settings_pkey PRIMARY KEY (name)
+);
+
+CREATE TABLE rota.signing_secrets (
+    tenant_id uuid NOT NULL,
+    version integer NOT NULL,
+    key_id uuid NOT NULL,
+    nonce bytea NOT NULL,
+    ciphertext bytea NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    retired_at timestamp with time zone,
+    CONSTRAINT signing_secrets_pkey PRIMARY KEY (tenant_id, version),
+    CONSTRAINT signing_secrets_nonce_check CHECK ((octet_length(nonce) = 12)),
+    CONSTRAINT signing_secrets_key_id_fkey FOREIGN KEY (key_id) REFERENCES rota.data_keys(id),
+    CONSTRAINT signing_secrets_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES rota.tenants(id) ON DELETE CASCADE
 );
 
 CREATE TABLE rota.tenants (

@@ -72,8 +72,9 @@ LOCK_LIVE: LiteralString = """
 # Looks into firings and queue are scalar subqueries on purpose: they are made row by row through
 # the index, where a join, or a hashed EXISTS, would choose to read the whole table. For the same
 # reason what is cancelled is named by an array: a plan kept from when the queue was empty would
-# walk all of it, and all of `done` for each of its rows. What is left to its target (held by the nil
-# UUID, `queue.states.NOBODY`) has its time cut to now: the next look for what is overdue ends it.
+# walk all of it, and all of `done` for each of its rows. What is left to its target (held by the
+# nil UUID, `queue.states.NOBODY`) has its time cut to now: the next look for what is overdue ends
+# it.
 FIRE: LiteralString = """
     WITH x AS MATERIALIZED (
         SELECT *
@@ -118,7 +119,7 @@ FIRE: LiteralString = """
                   SELECT schedule_id FROM done WHERE entry = 'instead'))
               AND q.state <> 'running'
         RETURNING q.id, q.schedule_id, q.tenant_id, q.version, q.scheduled_for, q.attempt,
-                  q.triggered_by, q.catch_up),
+                  q.triggered_by, q.catch_up, q.replay_of, q.payload),
     stopped AS (
            UPDATE queue q
               SET cancel_reason = coalesce(q.cancel_reason, 'overlap'),
@@ -171,9 +172,10 @@ FIRE: LiteralString = """
         RETURNING status, slot_count),
     ousted AS (
         INSERT INTO firings (id, schedule_id, tenant_id, version, scheduled_for, status, reason,
-                             attempt, triggered_by, catch_up, finished_at)
+                             attempt, triggered_by, catch_up, finished_at, replay_of, payload)
         SELECT c.id, c.schedule_id, c.tenant_id, c.version, c.scheduled_for, 'cancelled',
-               'overlap', c.attempt, c.triggered_by, c.catch_up, clock_timestamp()
+               'overlap', c.attempt, c.triggered_by, c.catch_up, clock_timestamp(), c.replay_of,
+               c.payload
           FROM cancelled c
             ON CONFLICT DO NOTHING)
     SELECT ARRAY(SELECT schedule_id FROM done) AS moved,

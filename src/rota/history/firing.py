@@ -36,6 +36,10 @@ class Firing:
     finished_at: datetime | None
     result_code: int | None
     result_excerpt: str | None
+    replay_of: UUID | None = None
+    """The firing that it repeats."""
+    detached_until: datetime | None = None
+    """How long its target has, having taken the work on; None otherwise."""
 
     @property
     def is_live(self) -> bool:
@@ -59,7 +63,8 @@ class Attempt:
     started_at: datetime
     finished_at: datetime
     outcome: str
-    """succeeded, failed, timed_out, cancelled, interrupted, lost."""
+    """succeeded, failed, timed_out, cancelled, interrupted, lost; accepted while its target works
+    on it by itself."""
     error: str | None
     request: dict[str, Any] | None
     """method, url, headers, body."""

@@ -72,14 +72,26 @@ async def of_schedule(
     return _page(rows, limit)
 
 
-async def dead(tx: Tx, tenant_id: UUID, *, after: Place | None = None, limit: int = 100) -> Page:
-    """The tenant's dead letters, the newest slot first (RT5)."""
-    rows = await tx.fetch(sql.DEAD, tenant_id, *_after(after), limit + 1)
+async def dead(
+    tx: Tx,
+    tenant_id: UUID,
+    *,
+    schedule_id: UUID | None = None,
+    since: datetime | None = None,
+    until: datetime | None = None,
+    after: Place | None = None,
+    limit: int = 100,
+) -> Page:
+    """The tenant's dead letters, the newest slot first (RT5).
+
+    Of all schedules or one; of slots from `since` on and before `until`.
+    """
+    rows = await tx.fetch(sql.DEAD, tenant_id, *_after(after), limit + 1, schedule_id, since, until)
     return _page(rows, limit)
 
 
 async def attempts(tx: Tx, firing: Firing) -> list[Attempt]:
-    """Every try of a firing that has ended, in order."""
+    """Every try of a firing that has ended or was taken on, in order."""
     at = firing.scheduled_for
     return [_attempt(row) for row in await tx.fetch(sql.ATTEMPTS, firing.id, at, at)]
 

@@ -22,7 +22,9 @@ _LIVE: LiteralString = """
                   WHERE a.firing_id = q.id AND a.scheduled_for = q.scheduled_for)
            END AS started_at,
            NULL::timestamptz AS finished_at, NULL::integer AS result_code,
-           NULL::text AS result_excerpt
+           NULL::text AS result_excerpt, q.replay_of,
+           CASE WHEN q.state = 'running' AND q.worker = '00000000-0000-0000-0000-000000000000'
+                THEN q.claimed_until END AS detached_until
       FROM queue q
 """
 
@@ -30,7 +32,7 @@ _ENDED: LiteralString = """
     SELECT f.id, f.schedule_id, f.tenant_id, f.version, f.scheduled_for, f.last_slot_at,
            f.slot_count, f.status, f.reason, f.attempt, f.triggered_by, f.catch_up,
            NULL::timestamptz AS available_at, f.started_at, f.finished_at, f.result_code,
-           f.result_excerpt
+           f.result_excerpt, f.replay_of, NULL::timestamptz AS detached_until
       FROM firings f
 """
 
@@ -78,6 +80,9 @@ DEAD: LiteralString = (
      WHERE f.tenant_id = $1 AND f.status = 'dead'
        AND ($2::timestamptz IS NULL OR (f.scheduled_for, f.id) < ($2, $3::uuid))
        AND ($2::timestamptz IS NULL OR f.scheduled_for <= $2)
+       AND ($5::uuid IS NULL OR f.schedule_id = $5)
+       AND ($6::timestamptz IS NULL OR f.scheduled_for >= $6)
+       AND ($7::timestamptz IS NULL OR f.scheduled_for < $7)
      ORDER BY f.scheduled_for DESC, f.id DESC
      LIMIT $4
 """

@@ -159,6 +159,9 @@ def _live(facts: Facts, firing: Firing) -> str:
     match firing.status:
         case "blocked":
             return "It waits for the firing before it to end."
+        case "running" if firing.detached_until is not None:
+            until = _show(facts, firing.detached_until)
+            return f"Its target has taken it on, and has until {until} to complete it."
         case "running":
             return f"It is running: attempt {firing.attempt}."
         case "retrying":

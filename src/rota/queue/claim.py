@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+import random
+from collections import Counter
+from dataclasses import dataclass, field, fields
+from itertools import accumulate, islice
+from operator import itemgetter
+from typing import TYPE_CHECKING, Final
+from uuid import UUID
 
-from rota.queue import sql
+from rota.queue import claim_sql as sql
+from rota.queue.fairness import Turns, Want, wants_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from datetime import datetime, timedelta
-    from uuid import UUID
 
     from rota.db import Row, Tx
+
+_NOBODY: Final = UUID(int=0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,6 +36,8 @@ class Claim:
     available_at: datetime
     claimed_until: datetime
     """Somebody else may have it after that, unless it is extended."""
+    began_at: datetime
+    """When it was first its turn: the time for all its attempts counts from there."""
     attempt: int
     """1 for the first; higher for every later claim."""
     priority: int
@@ -41,6 +50,49 @@ class Claim:
     """Set while it waited: it is to be ended, not begun."""
     payload: str | None = None
     """JSON in place of the schedule's payload."""
+    replay_of: UUID | None = None
+    """The firing that it repeats."""
+    host: str | None = None
+    """Of an HTTP target: whom it calls."""
+    weight: int = 1
+    """The tenant's, when it was claimed."""
+
+
+_COLUMNS: Final = len(fields(Claim)) - 1
+"""Of a row: all of a claim but the tenant's weight."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Standing:
+    """What a worker knows when it claims again."""
+
+    held: Mapping[UUID, int] = field(default_factory=dict[UUID, int])
+    """How many claims of each tenant it has already."""
+    spare: int = 0
+    """Places beyond the limit, for tenants that hold less than their share."""
+    turns: Turns = field(default_factory=Turns)
+    after: UUID = _NOBODY
+    """Where to look for tenants next, when there are more than one look can see."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Ask:
+    """Who claims what."""
+
+    tx: Tx
+    lanes: Sequence[str]
+    worker: UUID
+    lead: timedelta
+    visibility: timedelta
+
+
+@dataclass(slots=True)
+class _Contender:
+    """A tenant with work, among others."""
+
+    weight: int
+    cap: int | None
+    runs: list[Row] = field(default_factory=list["Row"])
 
 
 async def claim(
@@ -51,16 +103,126 @@ async def claim(
     limit: int,
     lead: timedelta,
     visibility: timedelta,
+    standing: Standing | None = None,
 ) -> list[Claim]:
-    """Up to `limit` firings that are due within `lead`, by priority, then the oldest first.
+    """Up to `limit` firings that are due within `lead`, fairly shared between tenants (TN3).
+
+    In proportion to the weights of the tenants that have work; no tenant above its cap, over all
+    workers (TN2); by priority (TN4), then the oldest first, within a tenant. Whoever claims again
+    and again keeps a `standing`, by which the proportion holds over all its claims.
+
+    They come in the order in which they should be begun.
 
     Exclusive: no other worker has or gets them until their claims run out. They run out
     `visibility` after their instant, or after now for those that are due already.
     """
-    rows = await tx.fetch(sql.CLAIM, list(lanes), worker, limit, lead, visibility)
-    claims = [_claim(row) for row in rows]
-    return sorted(claims, key=lambda each: (-each.priority, each.available_at, each.id))
+    # Who keeps none draws lots: also those who claim once and are gone are fair, taken together.
+    standing = standing or Standing(turns=Turns(by_lot=True))
+    ask = _Ask(tx=tx, lanes=lanes, worker=worker, lead=lead, visibility=visibility)
+    rows = await _look(ask, limit, standing)
+    claims = [_claim(row, row["weight"]) for row in rows if row["id"] is not None]
+    if claims:
+        first = claims[0]
+        standing.turns.had({first.tenant_id: len(claims)}, {first.tenant_id: first.weight})
+    else:
+        claims = await _share_out(ask, _contenders(rows), limit, standing)
+    if len(claims) < limit:
+        standing.turns.rest()
+    return _in_turn(claims)
 
 
-def _claim(row: Row) -> Claim:
-    return Claim(**dict(row.items()))
+def _in_turn(claims: list[Claim]) -> list[Claim]:
+    """As they should be begun: the tenants in turn, the work of each in its own order."""
+    claims.sort(key=lambda each: (-each.priority, each.available_at, each.id))
+    turns = Counter(each.tenant_id for each in claims)
+    if len(turns) < 2:
+        return claims
+    turns.clear()
+    keys: dict[UUID, tuple[float, UUID]] = {}
+    for each in claims:
+        turns[each.tenant_id] += 1
+        keys[each.id] = (turns[each.tenant_id] / each.weight, each.tenant_id)
+    return sorted(claims, key=lambda each: keys[each.id])
+
+
+async def _look(ask: _Ask, limit: int, standing: Standing) -> list[Row]:
+    """Claims, when one tenant alone has work; otherwise who has work of which priority."""
+    # In any order: what is seen last decides where to look on, and no lane must always be it.
+    lanes = random.sample(ask.lanes, len(ask.lanes))
+    ends = 1 if standing.after == _NOBODY else 2
+    while True:
+        # Beyond the first look nobody is known to be alone.
+        places = max(limit, 0) if standing.after == _NOBODY else 0
+        rows = await ask.tx.fetch(
+            sql.CLAIM, lanes, ask.worker, places, ask.lead, ask.visibility, standing.after
+        )
+        standing.after = rows[0]["after"] or _NOBODY
+        ends -= standing.after == _NOBODY
+        if not ends or rows[0]["id"] is not None or rows[0]["run_tenant"] is not None:
+            return rows
+
+
+def _contenders(rows: Sequence[Row]) -> dict[UUID, _Contender]:
+    found: dict[UUID, _Contender] = {}
+    for row in rows:
+        if row["run_tenant"] is not None and row["ours"]:
+            one = found.setdefault(row["run_tenant"], _Contender(row["weight"], row["cap"]))
+            one.runs.append(row)
+    for one in found.values():
+        # Of the same priority, the lane whose first has waited longest goes first.
+        one.runs.sort(key=itemgetter("run_at"))
+        one.runs.sort(key=itemgetter("run_priority"), reverse=True)
+    return found
+
+
+async def _share_out(
+    ask: _Ask, contenders: dict[UUID, _Contender], limit: int, standing: Standing
+) -> list[Claim]:
+    """First to each its share, less what it holds already; then the rest to those with more."""
+    if not contenders:
+        return []
+    weights = {id_: one.weight for id_, one in contenders.items()}
+    wants = wants_of(weights, standing.held, places=limit + sum(standing.held.values()))
+    missing = sum(want.missing for want in wants)
+    # More than the limit only for those who would otherwise wait for others to make room.
+    rest = max(limit, min(limit + standing.spare, missing))
+    claims: list[Claim] = []
+    while rest > 0 and wants:
+        turns = standing.turns.allot(rest, wants)
+        taken = await _take(ask, contenders, turns) if turns else []
+        got = Counter(each.tenant_id for each in taken)
+        standing.turns.had(got, weights)
+        claims += taken
+        # Who took less than it might has no more, or may have no more.
+        open_ = [id_ for id_ in contenders if got[id_] >= turns.get(id_, 0)]
+        contenders = {id_: contenders[id_] for id_ in open_}
+        rest = limit - len(claims)
+        wants = [Want(id_, weights[id_], rest) for id_ in open_]
+    return claims
+
+
+async def _take(
+    ask: _Ask, contenders: Mapping[UUID, _Contender], turns: Mapping[UUID, int]
+) -> list[Claim]:
+    ids = list(turns)
+    chosen = [contenders[id_] for id_ in ids]
+    lasts = list(accumulate(len(one.runs) for one in chosen))
+    rows = await ask.tx.fetch(
+        sql.SHARE,
+        ids,
+        ask.worker,
+        list(turns.values()),
+        ask.lead,
+        ask.visibility,
+        [one.cap for one in chosen],
+        [last - len(one.runs) + 1 for last, one in zip(lasts, chosen, strict=True)],
+        lasts,
+        [run["run_lane"] for one in chosen for run in one.runs],
+        [run["run_priority"] for one in chosen for run in one.runs],
+    )
+    return [_claim(row, contenders[row["tenant_id"]].weight) for row in rows]
+
+
+def _claim(row: Row, weight: int) -> Claim:
+    # The row's first columns; whatever follows is not the claim's.
+    return Claim(**dict(islice(row.items(), _COLUMNS)), weight=weight)

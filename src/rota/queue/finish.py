@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from rota.errors import ContractBroken
 from rota.queue import sql
+from rota.queue.states import NOBODY, RECALLS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,7 +24,8 @@ class Tried:
     """One attempt, as it is remembered (RT4)."""
 
     outcome: str
-    """succeeded, failed, timed_out, cancelled, interrupted; `lost` is for rescue to say."""
+    """succeeded, failed, timed_out, cancelled, interrupted; accepted while its target works on it
+    by itself. `lost` is for rescue to say."""
     error: str | None = None
     request: str | None = None
     """JSON."""
@@ -34,7 +36,8 @@ class Tried:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settlement:
-    """What is to become of a claim: it ends with a status, or is tried again at `retry_at`."""
+    """What is to become of a claim: it ends with a status, is tried again at `retry_at`, or is left
+    to its target until `detached_until`."""
 
     claim: Claim
     started_at: datetime | None
@@ -43,14 +46,21 @@ class Settlement:
     status: Status | None = None
     reason: str | None = None
     retry_at: datetime | None = None
+    detached_until: datetime | None = None
     tried: Tried | None = None
     """None when no attempt was made."""
     code: int | None = None
     excerpt: str | None = None
+    gone: bool = False
+    """The target is no more, as it said: whoever settles this pauses the schedule."""
 
     def __post_init__(self) -> None:
-        if (self.status is None) == (self.retry_at is None):
-            raise ContractBroken("expected a claim to end or to be tried again, got both or none")
+        ways = (self.status, self.retry_at, self.detached_until)
+        if sum(way is not None for way in ways) != 1:
+            raise ContractBroken(
+                "expected a claim to end, to be tried again or to be left to its target, "
+                "got none of these or several"
+            )
         if (self.tried is None) != (self.started_at is None):
             raise ContractBroken("expected an attempt to have a start, and a start an attempt")
 
@@ -79,7 +89,7 @@ async def settle(tx: Tx, worker: UUID, settlements: Sequence[Settlement]) -> Set
 
     Whoever ends a firing lets the next blocked one of its schedule go.
     """
-    rows = await tx.fetch(sql.SETTLE, worker, *_columns(settlements))
+    rows = await tx.fetch(sql.SETTLE, worker, *_columns(settlements), sorted(RECALLS), NOBODY)
     accepted = {row["id"] for row in rows if row["what"] == "settled"}
     freed = sum(row["what"] == "freed" for row in rows)
     missing = [each.claim for each in settlements if each.claim.id not in accepted]
@@ -113,6 +123,7 @@ def _row(each: Settlement) -> tuple[object, ...]:
         each.status,
         each.reason,
         each.retry_at,
+        each.detached_until,
         each.started_at,
         each.finished_at,
         each.code,

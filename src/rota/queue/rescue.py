@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from rota.queue import sql
-from rota.queue.states import RECALLS
+from rota.queue.states import NOBODY, RECALLS
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -45,10 +45,11 @@ async def rescue(tx: Tx, *, gone: Collection[UUID] = ()) -> list[Rescued]:
     """Claims that have run out, and all claims of the workers that are `gone`.
 
     They wait again, with the attempt counted. What may have begun and is to be delivered at most
-    once is dead instead; what somebody wanted ended is ended. Many processes may do this at the
+    once is dead instead; what somebody wanted ended is ended. What is left to its target is not
+    anybody's to rescue. Many processes may do this at the
     same time: each claim is rescued by one of them.
     """
-    rows = await tx.fetch(sql.RESCUE, BATCH, LAST_ATTEMPT, sorted(RECALLS), list(gone))
+    rows = await tx.fetch(sql.RESCUE, BATCH, LAST_ATTEMPT, sorted(RECALLS), list(gone), NOBODY)
     return [Rescued(**dict(row.items())) for row in rows]
 
 

@@ -6,38 +6,6 @@ from __future__ import annotations
 
 from typing import LiteralString
 
-# The bound is a subquery so that it is worked out once and can be an index condition; a bare
-# clock_timestamp() would be compared row by row. Probing each (priority, lane) by itself keeps the
-# index's order whatever the version of PostgreSQL, and never walks over retries that are far ahead.
-CLAIM: LiteralString = """
-    WITH ready AS MATERIALIZED (
-        SELECT r.id
-          FROM (SELECT p.priority, l.lane
-                  FROM generate_series(9, 0, -1) AS p(priority)
-                 CROSS JOIN unnest($1::text[]) AS l(lane)
-                 ORDER BY p.priority DESC) AS g
-         CROSS JOIN LATERAL (
-               SELECT q.id
-                 FROM queue q
-                WHERE q.lane = g.lane AND q.priority = g.priority
-                  AND q.state IN ('waiting', 'retrying')
-                  AND q.available_at <= (SELECT clock_timestamp() + $4::interval)
-                ORDER BY q.available_at
-                LIMIT $3
-                  FOR UPDATE SKIP LOCKED) AS r
-         LIMIT $3
-    )
-    UPDATE queue q
-       SET state = 'running',
-           worker = $2,
-           attempt = q.attempt + 1,
-           claimed_until = greatest(q.available_at, clock_timestamp()) + $5::interval
-     WHERE q.id = ANY (ARRAY(SELECT ready.id FROM ready))
- RETURNING q.id, q.schedule_id, q.tenant_id, q.version, q.scheduled_for, q.available_at,
-           q.claimed_until, q.fence, q.attempt, q.priority, q.catch_up, q.triggered_by, q.lane,
-           q.cancel_reason, q.payload
-"""
-
 # Rows are locked in the order of their ids wherever a statement locks many: two that met in
 # different orders would wait for each other. They are found one by one, through the primary key,
 # whatever the planner believes: a plan kept from when the queue was empty would compare every row
@@ -67,6 +35,7 @@ RELEASE: LiteralString = """
     UPDATE queue q
        SET state = CASE WHEN q.attempt > 1 THEN 'retrying' ELSE 'waiting' END,
            attempt = q.attempt - 1,
+           began_at = CASE WHEN q.attempt > 1 THEN q.began_at END,
            worker = NULL,
            claimed_until = NULL
       FROM unnest($2::uuid[], $3::smallint[]) AS x(id, attempt)
@@ -78,6 +47,7 @@ RELEASE_STRAYS: LiteralString = """
     UPDATE queue q
        SET state = CASE WHEN q.attempt > 1 THEN 'retrying' ELSE 'waiting' END,
            attempt = q.attempt - 1,
+           began_at = CASE WHEN q.attempt > 1 THEN q.began_at END,
            worker = NULL,
            claimed_until = NULL
      WHERE q.state = 'running' AND q.worker = $1 AND q.id <> ALL ($2::uuid[])
@@ -112,35 +82,44 @@ _FREE_NEXT: LiteralString = """
     )
 """
 
-# `x` has a status for what ends and a retry_at for what is tried again. A retry of a firing whose
-# end somebody has asked for ends it instead: the asker must not wait for another attempt. That is
-# decided on the rows as they are once they are locked, not as they were when the statement began.
+# `x` has a status for what ends, a retry_at for what is tried again, and a detached_until for what
+# is left to its target. A retry of a firing whose end somebody has asked for ends it instead, and
+# so does leaving it to the target: the asker must not wait. (A mere recall leaves alone what has
+# begun.) That is decided on the rows as they are once they are locked, not as they were when the
+# statement began. An attempt that was left to its target is in `attempts` already, and is completed
+# there.
 SETTLE: LiteralString = (
     """
     WITH x AS MATERIALIZED (
         SELECT *
           FROM unnest($2::uuid[], $3::smallint[], $4::text[], $5::text[], $6::timestamptz[],
-                      $7::timestamptz[], $8::timestamptz[], $9::integer[], $10::text[],
-                      $11::text[], $12::text[], $13::text[], $14::text[], $15::bytea[])
-               AS x(id, attempt, status, reason, retry_at,
+                      $7::timestamptz[], $8::timestamptz[], $9::timestamptz[], $10::integer[],
+                      $11::text[], $12::text[], $13::text[], $14::text[], $15::text[],
+                      $16::bytea[])
+               AS x(id, attempt, status, reason, retry_at, detached_until,
                     started_at, finished_at, code, excerpt,
                     outcome, error, request, headers, body)
          ORDER BY id
     ), held AS MATERIALIZED (
-        SELECT h.*, x.status, x.reason, x.retry_at, x.started_at, x.finished_at, x.code, x.excerpt,
-               x.outcome, x.error, x.request, x.headers, x.body,
-               x.retry_at IS NOT NULL AND h.cancel_reason IS NULL AS again
+        SELECT h.*, x.status, x.reason, x.retry_at, x.detached_until, x.started_at, x.finished_at,
+               x.code, x.excerpt, x.outcome, x.error, x.request, x.headers, x.body,
+               x.retry_at IS NOT NULL AND h.cancel_reason IS NULL
+               OR x.detached_until IS NOT NULL
+                  AND (h.cancel_reason IS NULL OR h.cancel_reason = ANY ($17::text[])) AS again
           FROM x
          CROSS JOIN LATERAL (
                SELECT q.id, q.schedule_id, q.tenant_id, q.version, q.scheduled_for, q.attempt,
-                      q.triggered_by, q.catch_up, q.cancel_reason
+                      q.triggered_by, q.catch_up, q.cancel_reason, q.replay_of, q.payload
                  FROM queue q
                 WHERE q.id = x.id AND q.attempt = x.attempt
                   AND q.worker = $1 AND q.state = 'running'
                   FOR UPDATE) AS h
     ), retried AS (
         UPDATE queue q
-           SET state = 'retrying', available_at = h.retry_at, worker = NULL, claimed_until = NULL
+           SET state = CASE WHEN h.retry_at IS NULL THEN 'running' ELSE 'retrying' END,
+               available_at = coalesce(h.retry_at, q.available_at),
+               worker = CASE WHEN h.retry_at IS NULL THEN $18::uuid END,
+               claimed_until = h.detached_until
           FROM held h
          WHERE q.id = h.id AND h.again
            AND q.id = ANY (ARRAY(SELECT held.id FROM held WHERE held.again))
@@ -152,7 +131,7 @@ SETTLE: LiteralString = (
     ), recorded AS (
         INSERT INTO firings (id, schedule_id, tenant_id, version, scheduled_for, status, reason,
                              attempt, triggered_by, catch_up, started_at, finished_at,
-                             result_code, result_excerpt)
+                             result_code, result_excerpt, replay_of, payload)
         SELECT e.id, e.schedule_id, e.tenant_id, e.version, e.scheduled_for,
                coalesce(e.status, 'cancelled'),
                coalesce(e.reason, CASE WHEN e.status IS NULL THEN e.cancel_reason END),
@@ -162,19 +141,25 @@ SETTLE: LiteralString = (
                     ELSE least(e.started_at, (SELECT min(a.started_at) FROM attempts a
                                                WHERE a.firing_id = e.id
                                                  AND a.scheduled_for = e.scheduled_for)) END,
-               e.finished_at, e.code, e.excerpt
+               e.finished_at, e.code, e.excerpt, e.replay_of, e.payload
           FROM ended e
             ON CONFLICT DO NOTHING
     ), tried AS (
-        INSERT INTO attempts (firing_id, tenant_id, schedule_id, scheduled_for, attempt, worker,
-                              started_at, finished_at, outcome, error, request, response_status,
-                              response_headers, response_body)
+        INSERT INTO attempts AS a (
+                   firing_id, tenant_id, schedule_id, scheduled_for, attempt, worker,
+                   started_at, finished_at, outcome, error, request, response_status,
+                   response_headers, response_body)
         SELECT h.id, h.tenant_id, h.schedule_id, h.scheduled_for, h.attempt, $1,
-               h.started_at, h.finished_at, h.outcome, h.error, h.request::jsonb, h.code,
-               h.headers::jsonb, h.body
+               h.started_at, h.finished_at,
+               CASE WHEN h.outcome = 'accepted' AND NOT h.again THEN 'cancelled'
+                    ELSE h.outcome END,
+               h.error, h.request::jsonb, h.code, h.headers::jsonb, h.body
           FROM held h
          WHERE h.outcome IS NOT NULL
-            ON CONFLICT DO NOTHING
+            ON CONFLICT (firing_id, attempt, scheduled_for) DO UPDATE
+           SET outcome = excluded.outcome, error = excluded.error,
+               finished_at = excluded.finished_at
+         WHERE a.outcome = 'accepted'
     ), """
     + _FREE_NEXT
     + """
@@ -212,7 +197,7 @@ _GONE: LiteralString = """
         SELECT q.id, q.schedule_id, q.attempt, q.worker, q.available_at, q.cancel_reason,
                q.available_at > clock_timestamp() AS unstarted
           FROM queue q
-         WHERE q.state = 'running'
+         WHERE q.state = 'running' AND q.worker <> $5
            AND (q.claimed_until < (SELECT clock_timestamp()) OR q.worker = ANY ($4::uuid[]))
          ORDER BY q.id
          LIMIT $1
@@ -244,14 +229,16 @@ RESCUE: LiteralString = (
          USING judged j
          WHERE q.id = j.id AND j.status IS NOT NULL
      RETURNING q.id, q.schedule_id, q.tenant_id, q.version, q.scheduled_for, q.triggered_by,
-               q.catch_up, q.cancel_reason
+               q.catch_up, q.cancel_reason, q.replay_of, q.payload
     ), recorded AS (
         INSERT INTO firings (id, schedule_id, tenant_id, version, scheduled_for, status, reason,
-                             attempt, triggered_by, catch_up, started_at, finished_at)
+                             attempt, triggered_by, catch_up, started_at, finished_at, replay_of,
+                             payload)
         SELECT e.id, e.schedule_id, e.tenant_id, e.version, e.scheduled_for, j.status,
                coalesce(e.cancel_reason, 'worker lost'), j.attempt,
                e.triggered_by, e.catch_up,
-               CASE WHEN NOT j.unstarted THEN j.available_at END, clock_timestamp()
+               CASE WHEN NOT j.unstarted THEN j.available_at END, clock_timestamp(),
+               e.replay_of, e.payload
           FROM ended e
           JOIN judged j ON j.id = e.id
             ON CONFLICT DO NOTHING
@@ -288,32 +275,42 @@ FREE_STRANDED: LiteralString = (
 """
 )
 
-# Unclaimed: ended here and now. Claimed: whoever holds it is asked to end it. Which of the two it
-# is, is known once the row is locked: a claim may be under way.
+# Unclaimed, or left to its target: ended here and now. Claimed: whoever holds it is asked to end
+# it. Which of the two it is, is known once the row is locked: a claim may be under way. An end that
+# is asked for outdoes a recall, which would let a running attempt go on.
 CANCEL: LiteralString = (
     """
     WITH held AS MATERIALIZED (
-        SELECT * FROM queue WHERE id = $1 FOR UPDATE
+        SELECT *, state = 'running' AND worker <> $4 AS is_held
+          FROM queue WHERE id = $1 FOR UPDATE
     ), asked AS (
         UPDATE queue q
-           SET cancel_reason = coalesce(q.cancel_reason, $2)
+           SET cancel_reason = CASE WHEN q.cancel_reason = ANY ($3::text[]) THEN $2
+                                    ELSE coalesce(q.cancel_reason, $2) END
           FROM held h
-         WHERE q.id = h.id AND h.state = 'running'
+         WHERE q.id = h.id AND h.is_held
      RETURNING q.id, pg_notify('rota_cancel', q.id::text)
     ), deleted AS (
         DELETE FROM queue q
          USING held h
-         WHERE q.id = h.id AND h.state <> 'running'
+         WHERE q.id = h.id AND NOT h.is_held
     ), ended AS (
-        SELECT * FROM held WHERE state <> 'running'
+        SELECT * FROM held WHERE NOT is_held
+    ), tried AS (
+        UPDATE attempts a
+           SET outcome = 'cancelled', error = $2, finished_at = clock_timestamp()
+          FROM ended e
+         WHERE a.firing_id = e.id AND a.scheduled_for = e.scheduled_for
+           AND a.attempt = e.attempt AND a.outcome = 'accepted'
     ), recorded AS (
         INSERT INTO firings (id, schedule_id, tenant_id, version, scheduled_for, status, reason,
-                             attempt, triggered_by, catch_up, started_at, finished_at)
+                             attempt, triggered_by, catch_up, started_at, finished_at, replay_of,
+                             payload)
         SELECT e.id, e.schedule_id, e.tenant_id, e.version, e.scheduled_for, 'cancelled', $2,
                e.attempt, e.triggered_by, e.catch_up,
                (SELECT min(a.started_at) FROM attempts a
                  WHERE a.firing_id = e.id AND a.scheduled_for = e.scheduled_for),
-               clock_timestamp()
+               clock_timestamp(), e.replay_of, e.payload
           FROM ended e
             ON CONFLICT DO NOTHING
     ), """

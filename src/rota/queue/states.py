@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, Literal
+from uuid import UUID
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -32,3 +33,10 @@ TRANSITIONS: Final[Mapping[str, frozenset[str]]] = MappingProxyType(
 
 RECALLS: Final = frozenset({"paused", "edited", "deleted"})
 """Reasons that take a firing back only while it has not begun; any other ends a running one too."""
+
+NOBODY: Final = UUID(int=0)
+"""The holder of a claim whose target has taken the work on and will say when it is done.
+
+The row stays `running`, so that the overlap policy sees it, but no worker has it: no slot is used,
+no heartbeat extends it, and rescue leaves it alone until its time is up (`overdue`).
+"""

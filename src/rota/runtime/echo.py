@@ -5,9 +5,11 @@ from __future__ import annotations
 import itertools
 from contextlib import asynccontextmanager
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from aiohttp import web
+from litestar import Litestar, Request, Response, post
+
+from rota.runtime import web
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -15,35 +17,42 @@ if TYPE_CHECKING:
     from rota.clock import Clock
 
 _SLOW = timedelta(seconds=5)
+_GRACE = timedelta(seconds=1)
+_HOST = "127.0.0.1"
 
 
 @asynccontextmanager
 async def echo(clock: Clock) -> AsyncGenerator[str]:
     """Run the endpoint; gives its address, with `/ok`, `/flaky` and `/slow` below it."""
+    listener = web.listen(_HOST, 0)
+    server = web.WebServer(_app(clock), listener, grace=_GRACE)
+    server.start()
+    try:
+        yield web.url_of(listener, _HOST)
+    finally:
+        await server.stop()
+
+
+def _app(clock: Clock) -> Litestar:
     calls = itertools.count(1)
 
-    async def ok(request: web.Request) -> web.Response:
-        return web.json_response({"echo": (await request.text())[:1000]})
+    async def said(request: Request[Any, Any, Any]) -> Response[dict[str, str]]:
+        text = (await request.body()).decode(errors="replace")
+        return Response({"echo": text[:1000]}, status_code=200)
 
-    async def flaky(request: web.Request) -> web.Response:
+    @post("/ok")
+    async def ok(request: Request[Any, Any, Any]) -> Response[dict[str, str]]:
+        return await said(request)
+
+    @post("/flaky")
+    async def flaky(request: Request[Any, Any, Any]) -> Response[dict[str, str]]:
         if next(calls) % 2:
-            return web.json_response({"error": "try again"}, status=503)
-        return await ok(request)
+            return Response({"error": "try again"}, status_code=503)
+        return await said(request)
 
-    async def slow(request: web.Request) -> web.Response:
+    @post("/slow")
+    async def slow(request: Request[Any, Any, Any]) -> Response[dict[str, str]]:
         await clock.sleep(_SLOW)
-        return await ok(request)
+        return await said(request)
 
-    app = web.Application()
-    app.router.add_post("/ok", ok)
-    app.router.add_post("/flaky", flaky)
-    app.router.add_post("/slow", slow)
-    runner = web.AppRunner(app, access_log=None, shutdown_timeout=1.0)
-    await runner.setup()
-    try:
-        site = web.TCPSite(runner, "127.0.0.1", 0)
-        await site.start()
-        port = runner.addresses[0][1]
-        yield f"http://127.0.0.1:{port}"
-    finally:
-        await runner.cleanup()
+    return Litestar([ok, flaky, slow], openapi_config=None, logging_config=None)

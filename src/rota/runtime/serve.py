@@ -20,14 +20,22 @@ from rota.firing.loop import CHANNEL as TIMERS
 from rota.history import retention
 from rota.leases import Node, NodeSession
 from rota.runtime import files, web
+from rota.runtime.callback import open_callback
 from rota.runtime.database import INTERVAL, DatabaseWatch
+from rota.runtime.limits import host_limits
 from rota.runtime.loop import Loop, every
 from rota.runtime.prepare import prepare, today_of
 from rota.runtime.scheduling import Scheduling
-from rota.schedules.definition import HTTP_LANE
+from rota.runtime.targets import target_policy
+from rota.runtime.vault import open_vault
+from rota.schedules.definition import CELERY_LANE, HTTP_LANE, STREAM_LANE
+from rota.tenants import answers
+from rota.workers.celery import CeleryCaller
 from rota.workers.http import HttpCaller
+from rota.workers.last_moment import LastMoment
 from rota.workers.news import CHANNELS
 from rota.workers.pool import Pace, Worker
+from rota.workers.streams import StreamCaller
 
 if TYPE_CHECKING:
     import socket
@@ -36,6 +44,7 @@ if TYPE_CHECKING:
     from rota.clock import Clock
     from rota.config import Config
     from rota.events import Bus
+    from rota.tenants.secrets import Vault
 
 GRACE = timedelta(seconds=20)
 """How long what runs may go on after a stop is asked for. Kubernetes kills after 30 s."""
@@ -82,6 +91,7 @@ async def running(
         dsn, server = await _find_database(stack, config)
         db, api_db = await _open_pools(stack, dsn, config)
         prepared = await prepare(db, config)
+        vault = await open_vault(db, config)
         _keep_up(stack, db, config, server=server, bus=bus, clock=clock)
         url = None
         if listener is not None:
@@ -90,10 +100,12 @@ async def running(
                 clock=clock,
                 bus=bus,
                 shards=prepared.installation.shards,
+                vault=vault,
+                targets=target_policy(config),
                 is_stopping=stop.asked.is_set,
             )
             url = _answer(stack, engine, listener, config)
-        parts = await _start_parts(stack, db, config, dsn=dsn, bus=bus, clock=clock)
+        parts = await _start_parts(stack, db, config, dsn=dsn, vault=vault, bus=bus, clock=clock)
         stack.push_async_callback(_drain, parts, stop, grace)
         yield Started(roles=config.roles, url=url, new_key=prepared.new_key, db=api_db)
 
@@ -159,6 +171,8 @@ def _keep_up(
     async def sweep() -> None:
         today = await db.run(today_of, read_only=True)
         await retention.sweep(db, today, keep=config.retention)
+        while await db.run(answers.forget, repeatable=True):
+            pass
 
     loops = (
         Loop("database", watch.run_once, wait=every(INTERVAL, clock), bus=bus, clock=clock),
@@ -182,7 +196,14 @@ def _answer(stack: AsyncExitStack, engine: Engine, listener: socket.socket, conf
 
 
 async def _start_parts(
-    stack: AsyncExitStack, db: Database, config: Config, *, dsn: str, bus: Bus, clock: Clock
+    stack: AsyncExitStack,
+    db: Database,
+    config: Config,
+    *,
+    dsn: str,
+    vault: Vault,
+    bus: Bus,
+    clock: Clock,
 ) -> _Parts:
     node = Node.start(config.roles)
     session = NodeSession(dsn, node, bus=bus, clock=clock)
@@ -191,15 +212,27 @@ async def _start_parts(
     await stack.enter_async_context(news)
     worker = None
     if "worker" in config.roles:
-        http = await stack.enter_async_context(HttpCaller())
+        callback = await open_callback(db, vault, config)
+        last_moment = LastMoment(db, vault, clock=clock)
+        http = await stack.enter_async_context(
+            HttpCaller(target_policy(config), last_moment=last_moment, callback=callback)
+        )
+        streams = await stack.enter_async_context(
+            StreamCaller(target_policy(config), last_moment=last_moment)
+        )
+        celery = stack.enter_context(
+            CeleryCaller(config.celery_broker_url, last_moment=last_moment)
+        )
         worker = Worker(
             db,
             id_=node.id,
-            callers={HTTP_LANE: http},
+            callers={HTTP_LANE: http, STREAM_LANE: streams, CELERY_LANE: celery},
             listener=news,
             pace=Pace(lead=config.lead),
+            limits=host_limits(config),
             bus=bus,
             clock=clock,
+            has_tokens=callback is not None,
         )
         await worker.start()
     scheduling = None

@@ -55,7 +55,9 @@ def url_of(listener: socket.socket, host: str) -> str:
 class WebServer:
     """Uvicorn without its signal handlers: when to stop is decided by whoever started it."""
 
-    def __init__(self, app: Litestar, listener: socket.socket) -> None:
+    def __init__(
+        self, app: Litestar, listener: socket.socket, *, grace: timedelta = _GRACE
+    ) -> None:
         config = uvicorn.Config(
             app,
             log_config=None,
@@ -64,7 +66,7 @@ class WebServer:
             ws="none",
             server_header=False,
             date_header=True,
-            timeout_graceful_shutdown=int(_GRACE.total_seconds()),
+            timeout_graceful_shutdown=int(grace.total_seconds()),
         )
         self._server = _Server(config)
         self._listener = listener

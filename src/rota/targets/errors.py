@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from rota.errors import InvalidInput
+from rota.errors import InvalidInput, RotaError
 
 
 class Problem(NamedTuple):
@@ -20,6 +20,10 @@ class InvalidTarget(InvalidInput):
     def __init__(self, problems: tuple[Problem, ...]) -> None:
         super().__init__(problems[0].message, field=problems[0].field)
         self.problems = problems
+
+
+class TargetRefused(RotaError):
+    """The operator's policy does not let this target be called; the text says why."""
 
 
 def show(value: object, *, most: int = 60) -> str:

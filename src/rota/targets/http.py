@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 from urllib.parse import SplitResult, urlsplit
 
+from rota.targets import placeholders
 from rota.targets.errors import InvalidTarget, Problem, show
 
 if TYPE_CHECKING:
@@ -71,8 +72,15 @@ class HttpTarget:
 
     @property
     def host(self) -> str:
-        """The host it calls, in lower case, without the port."""
-        return (urlsplit(self.url).hostname or "").rstrip(".")
+        """The host it calls, in lower case, with the port unless it is the scheme's own.
+
+        One host for limits and circuits: `example.com`, `127.0.0.1:8080`, `[::1]:81`.
+        """
+        parts = urlsplit(self.url)
+        name = (parts.hostname or "").rstrip(".")
+        name = f"[{name}]" if ":" in name else name
+        usual = 443 if parts.scheme == "https" else 80
+        return name if parts.port in {None, usual} else f"{name}:{parts.port}"
 
 
 def _url_problems(url: str) -> Iterator[Problem]:
@@ -86,6 +94,8 @@ def _wrong_with_url(url: str) -> str | None:
         return f"expected at most {MAX_URL} characters, got {len(url)}"
     if not _URL.fullmatch(url) or "\\" in url:
         return f"expected ASCII without spaces (the rest as %XX, a host as xn--…), got {show(url)}"
+    if wrong := placeholders.wrong_in_url(url):
+        return wrong
     try:
         parts = urlsplit(url)
         port = parts.port
@@ -156,12 +166,15 @@ def _wrong_with_header(lower: str, name: str, value: str) -> str | None:
     if not _HEADER_VALUE.fullmatch(value):
         # The value may be a password: it is never repeated.
         return "has a value with characters other than visible ASCII"
-    return None
+    wrong = placeholders.wrong_with(value)
+    return f"has a placeholder that is none: {wrong}" if wrong else None
 
 
 def _body_problems(body: str | None) -> Iterator[Problem]:
     if body is None:
         return
+    if wrong := placeholders.wrong_with(body):
+        yield Problem("body", f"Invalid body: {wrong}")
     try:
         size = len(body.encode())
     except UnicodeEncodeError:

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
 MAX_JOB_TYPE = 200
 MAX_QUEUE = 100
-#: A queue is a lane, and this lane is where the calls of URLs wait.
-RESERVED_QUEUES = frozenset({"http"})
+#: A queue is a lane, and in these lanes wait the calls that Rota's own workers make.
+RESERVED_QUEUES = frozenset({"http", "stream", "celery"})
 
 # What module paths, Celery and routes are made of: no spaces, no control characters.
 _JOB_TYPE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.:/<>-]*", re.ASCII)
@@ -48,7 +48,7 @@ def _job_type_problems(job_type: str) -> Iterator[Problem]:
 
 def _queue_problems(queue: str) -> Iterator[Problem]:
     if queue in RESERVED_QUEUES:
-        yield Problem("queue", f"Invalid queue: {show(queue)} is kept for calls of URLs")
+        yield Problem("queue", f"Invalid queue: {show(queue)} is kept for calls of URLs, streams and Celery")
     elif len(queue) > MAX_QUEUE or not _QUEUE.fullmatch(queue):
         yield Problem(
             "queue",

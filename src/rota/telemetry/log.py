@@ -26,7 +26,16 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("rota")
 
-_QUIET = frozenset({"PassDone", "FiringStarted", "FiringFinished", "FiringsClaimed"})
+_QUIET = frozenset(
+    {
+        "PassDone",
+        "FiringStarted",
+        "FiringFinished",
+        "FiringsClaimed",
+        "FiringDetached",
+        "FiringPostponed",
+    }
+)
 """Published for every pass or firing."""
 _WORD = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _MAX_VALUE = 300
@@ -50,7 +59,8 @@ def start(bus: Bus, *, verbose: bool = False) -> Callable[[], None]:
         else:
             _record(event)
 
-    unsubscribe = bus.subscribe(Event, record)
+    # What would only be dropped need not even be published.
+    unsubscribe = bus.subscribe(Event, record, unless=None if verbose else _is_quiet)
 
     def stop() -> None:
         unsubscribe()
@@ -81,6 +91,10 @@ def level_of(event: Event) -> int:
         passing = not isinstance(error, Exception) or isinstance(error, TemporaryError)
         return logging.WARNING if passing else logging.ERROR
     return logging.DEBUG if type(event).__name__ in _QUIET else logging.INFO
+
+
+def _is_quiet(kind: type[Event]) -> bool:
+    return kind.__name__ in _QUIET
 
 
 class _Lines(logging.Formatter):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rota import ids
-from rota.errors import ContractBroken, InvalidInput
+from rota.errors import CallerError, ContractBroken, InvalidInput
 from rota.tenants import keys, sql
 from rota.tenants.authenticate import authenticate
 from rota.tenants.tenant import DEFAULT_NAME, MIN_INTERVAL, SCOPES
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from rota.tenants.tenant import Scope, Tenant
 
 __all__ = [
+    "LastAdminKey",
     "authenticate",
     "create_key",
     "default_tenant",
@@ -27,6 +28,13 @@ __all__ = [
     "list_keys",
     "revoke_key",
 ]
+
+
+class LastAdminKey(CallerError):
+    """Without it nobody could administer the installation."""
+
+    def __init__(self) -> None:
+        super().__init__("expected another admin key to stay, got the last one: make one first")
 
 
 async def default_tenant(tx: Tx, *, min_interval: timedelta = MIN_INTERVAL) -> Tenant:
@@ -63,21 +71,36 @@ async def first_admin_key(tx: Tx, given: str | None) -> str | None:
 
 
 async def create_key(
-    tx: Tx, tenant: Tenant, *, scopes: tuple[Scope, ...], expires_at: datetime | None = None
+    tx: Tx,
+    tenant: Tenant,
+    *,
+    scopes: tuple[str, ...],
+    expires_at: datetime | None = None,
+    name: str = "",
 ) -> ApiKey:
     """A new key for the tenant. Its text is nowhere but in the result."""
     key = keys.new()
-    await _add(tx, tenant, key, scopes=_checked(scopes), expires_at=expires_at)
+    await _add(tx, tenant, key, scopes=_checked(scopes), expires_at=expires_at, name=name)
     return key
 
 
-async def list_keys(tx: Tx, tenant: Tenant) -> list[KeyInfo]:
+async def list_keys(
+    tx: Tx, tenant: Tenant, *, after: UUID | None = None, limit: int | None = None
+) -> list[KeyInfo]:
     """What may be shown of the tenant's keys, oldest first."""
-    return await sql.keys_of(tx, tenant.id)
+    return await sql.keys_of(tx, tenant.id, after=after, limit=limit)
 
 
 async def revoke_key(tx: Tx, tenant: Tenant, key_id: UUID) -> bool:
-    """End a key; False when the tenant has no such key. Heard everywhere within a second."""
+    """End a key; False when the tenant has no such key. Heard everywhere within a second.
+
+    The last admin key of the tenant that runs the installation stays (`LastAdminKey`).
+    """
+    if tenant.name == DEFAULT_NAME:
+        # Two that revoke each other's must not both find the other one in force.
+        await sql.lock_keys(tx)
+        if await sql.is_last_admin_key(tx, tenant.id, key_id):
+            raise LastAdminKey
     return await sql.revoke(tx, key_id, tenant.id)
 
 
@@ -101,6 +124,7 @@ async def _add(
     *,
     scopes: tuple[Scope, ...],
     expires_at: datetime | None,
+    name: str = "",
 ) -> None:
     await sql.add_key(
         tx,
@@ -110,6 +134,7 @@ async def _add(
         sha256=key.sha256,
         scopes=scopes,
         expires_at=expires_at,
+        name=name,
     )
 
 

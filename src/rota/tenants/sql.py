@@ -37,8 +37,8 @@ _HAS_ADMIN_KEY: LiteralString = """
 """
 
 _ADD_KEY: LiteralString = """
-    INSERT INTO api_keys (id, tenant_id, prefix, sha256, scopes, expires_at)
-    VALUES ($1, $2, $3, $4, $5, $6)
+    INSERT INTO api_keys (id, tenant_id, prefix, sha256, scopes, expires_at, name)
+    VALUES ($1, $2, $3, $4, $5, $6, $7)
 """
 
 _KEY_BY_PREFIX: LiteralString = """
@@ -51,10 +51,27 @@ _KEY_BY_PREFIX: LiteralString = """
 """
 
 _KEYS: LiteralString = """
-    SELECT id, prefix, scopes, expires_at, last_used_at, created_at
+    SELECT id, tenant_id, name, prefix, scopes, expires_at, last_used_at, created_at
       FROM api_keys
-     WHERE tenant_id = $1
+     WHERE tenant_id = $1 AND ($2::uuid IS NULL OR id > $2)
      ORDER BY id
+     LIMIT $3
+"""
+
+_KEY: LiteralString = """
+    SELECT id, tenant_id, name, prefix, scopes, expires_at, last_used_at, created_at
+      FROM api_keys
+     WHERE id = $1
+"""
+
+# Of the tenant that runs the installation: without one, nobody could make another.
+_IS_LAST_ADMIN_KEY: LiteralString = """
+    SELECT 'admin' = ANY (k.scopes) AND NOT EXISTS (
+               SELECT FROM api_keys o
+                WHERE o.tenant_id = $1 AND o.id <> k.id AND 'admin' = ANY (o.scopes)
+                  AND (o.expires_at IS NULL OR o.expires_at > clock_timestamp()))
+      FROM api_keys k
+     WHERE k.id = $2 AND k.tenant_id = $1
 """
 
 # Once a minute is enough to know whether a key is in use.
@@ -86,6 +103,9 @@ class KeyInfo:
     """What may be shown of a key."""
 
     id: UUID
+    tenant_id: UUID
+    name: str
+    """What it is for, in its owner's words."""
     prefix: str
     scopes: tuple[Scope, ...]
     expires_at: datetime | None
@@ -104,7 +124,7 @@ async def make_tenant(tx: Tx, id_: UUID, name: str, min_interval: timedelta) -> 
 
 async def tenant_named(tx: Tx, name: str) -> Tenant | None:
     row = await tx.fetch_row(_TENANT, name)
-    return None if row is None else _tenant(row)
+    return None if row is None else tenant_of(row)
 
 
 async def lock_keys(tx: Tx) -> None:
@@ -124,8 +144,9 @@ async def add_key(
     sha256: bytes,
     scopes: tuple[Scope, ...],
     expires_at: datetime | None,
+    name: str,
 ) -> None:
-    await tx.execute(_ADD_KEY, id_, tenant_id, prefix, sha256, list(scopes), expires_at)
+    await tx.execute(_ADD_KEY, id_, tenant_id, prefix, sha256, list(scopes), expires_at, name)
 
 
 async def key_by_prefix(tx: Tx, prefix: str) -> StoredKey | None:
@@ -138,23 +159,24 @@ async def key_by_prefix(tx: Tx, prefix: str) -> StoredKey | None:
         sha256=row["sha256"],
         scopes=frozenset(row["scopes"]),
         expires_at=row["expires_at"],
-        tenant=_tenant(row),
+        tenant=tenant_of(row),
         read_at=row["now"],
     )
 
 
-async def keys_of(tx: Tx, tenant_id: UUID) -> list[KeyInfo]:
-    return [
-        KeyInfo(
-            id=row["id"],
-            prefix=row["prefix"],
-            scopes=tuple(row["scopes"]),
-            expires_at=row["expires_at"],
-            last_used_at=row["last_used_at"],
-            created_at=row["created_at"],
-        )
-        for row in await tx.fetch(_KEYS, tenant_id)
-    ]
+async def keys_of(
+    tx: Tx, tenant_id: UUID, *, after: UUID | None = None, limit: int | None = None
+) -> list[KeyInfo]:
+    return [_info(row) for row in await tx.fetch(_KEYS, tenant_id, after, limit)]
+
+
+async def key_info(tx: Tx, key_id: UUID) -> KeyInfo | None:
+    row = await tx.fetch_row(_KEY, key_id)
+    return None if row is None else _info(row)
+
+
+async def is_last_admin_key(tx: Tx, tenant_id: UUID, key_id: UUID) -> bool:
+    return bool(await tx.fetch_value(_IS_LAST_ADMIN_KEY, tenant_id, key_id))
 
 
 async def mark_used(tx: Tx, key_id: UUID) -> None:
@@ -165,7 +187,20 @@ async def revoke(tx: Tx, key_id: UUID, tenant_id: UUID) -> bool:
     return await tx.execute(_REVOKE, key_id, tenant_id) == 1
 
 
-def _tenant(row: Row) -> Tenant:
+def _info(row: Row) -> KeyInfo:
+    return KeyInfo(
+        id=row["id"],
+        tenant_id=row["tenant_id"],
+        name=row["name"],
+        prefix=row["prefix"],
+        scopes=tuple(row["scopes"]),
+        expires_at=row["expires_at"],
+        last_used_at=row["last_used_at"],
+        created_at=row["created_at"],
+    )
+
+
+def tenant_of(row: Row) -> Tenant:
     return Tenant(
         id=row["id"],
         name=row["name"],

@@ -44,6 +44,11 @@ class Principal:
     scopes: frozenset[Scope]
     key_id: UUID
 
+    @property
+    def is_operator(self) -> bool:
+        """Whether it speaks for the installation: an admin key of the default tenant."""
+        return self.tenant.name == DEFAULT_NAME and self.may("admin")
+
     def may(self, scope: Scope) -> bool:
         """Whether the right is among its own; admin may write, and who may write may read."""
         wanted = SCOPES.index(scope)

@@ -7,8 +7,19 @@ has fired. A schedule without any slot left has no timer.
 
 from __future__ import annotations
 
-from rota.timers.arm import arm, disarm, lock, park, touch, uncount
+from rota.timers.arm import arm, disarm, lock, park, touch, touch_all, uncount
 from rota.timers.spread import offset
 from rota.timers.timer import Armed, Timer
 
-__all__ = ["Armed", "Timer", "arm", "disarm", "lock", "offset", "park", "touch", "uncount"]
+__all__ = [
+    "Armed",
+    "Timer",
+    "arm",
+    "disarm",
+    "lock",
+    "offset",
+    "park",
+    "touch",
+    "touch_all",
+    "uncount",
+]

@@ -44,6 +44,11 @@ async def touch(tx: Tx, schedule_id: UUID) -> bool:
     return await sql.touch(tx, schedule_id) == 1
 
 
+async def touch_all(tx: Tx, schedule_ids: Sequence[UUID]) -> None:
+    """The same for the timers of many schedules, which are ours until the transaction ends."""
+    await sql.touch_all(tx, schedule_ids)
+
+
 async def park(tx: Tx, schedule_id: UUID) -> bool:
     """Due never, until it is armed again; False when there is no timer."""
     return await sql.park(tx, schedule_id) == 1

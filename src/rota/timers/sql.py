@@ -51,6 +51,16 @@ _TOUCH: LiteralString = """
     UPDATE timers SET touched = touched + 1 WHERE schedule_id = $1
 """
 
+# Locked in the order of their schedules: two in different orders would wait for each other.
+_TOUCH_ALL: LiteralString = """
+    WITH held AS MATERIALIZED (
+        SELECT schedule_id FROM timers
+         WHERE schedule_id = ANY ($1::uuid[]) ORDER BY schedule_id FOR UPDATE
+    )
+    UPDATE timers SET touched = touched + 1
+     WHERE schedule_id = ANY (ARRAY(SELECT held.schedule_id FROM held))
+"""
+
 _PARK: LiteralString = """
     UPDATE timers SET due_at = 'infinity', touched = touched + 1 WHERE schedule_id = $1
 """
@@ -85,6 +95,10 @@ async def lock(tx: Tx, schedule_id: UUID) -> Timer | None:
 
 async def touch(tx: Tx, schedule_id: UUID) -> int:
     return await tx.execute(_TOUCH, schedule_id)
+
+
+async def touch_all(tx: Tx, schedule_ids: Sequence[UUID]) -> int:
+    return await tx.execute(_TOUCH_ALL, list(schedule_ids))
 
 
 async def park(tx: Tx, schedule_id: UUID) -> int:

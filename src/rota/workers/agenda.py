@@ -40,7 +40,7 @@ class Agenda:
 
     def add(self, held: Held) -> None:
         """Hand it over at its instant: at once when that has come."""
-        instant = held.claim.available_at
+        instant = held.start_at
         entry = self._entries.get(instant)
         if entry is not None:
             entry.held.append(held)
@@ -52,7 +52,7 @@ class Agenda:
 
     def remove(self, held: Held) -> None:
         """Forget it."""
-        instant = held.claim.available_at
+        instant = held.start_at
         entry = self._entries.get(instant)
         if entry is None or held not in entry.held:
             return

@@ -21,14 +21,14 @@ class Reply:
     error: str | None = None
     """One line: why there was no answer, or not a whole one."""
     timed_out: bool = False
+    permanent: bool = False
+    """Another attempt would fail in the same way, such as for want of a secret."""
+    sent: bool = True
+    """False when it failed before anything was sent: that says nothing of the host."""
 
-    @property
-    def ok(self) -> bool:
-        return self.error is None and (self.code is None or self.is_2xx)
-
-    @property
-    def is_2xx(self) -> bool:
-        return self.code is not None and 200 <= self.code < 300
+    def header(self, name: str) -> str:
+        """The first header of this name, in lower case; empty when there is none."""
+        return next((value for key, value in self.headers if key.lower() == name), "")
 
 
 class Call(Protocol):

@@ -21,7 +21,7 @@ def tried(outcome: str, reply: Reply, *, shown: str | None, capture: Capture) ->
     error = None if reply.error is None else clean(reply.error)
     if capture == "none" or (capture == "failures" and outcome == "succeeded"):
         return Tried(outcome=outcome, error=error)
-    answered = reply.code is not None
+    answered = reply.code is not None or bool(reply.body)
     return Tried(
         outcome=outcome,
         error=error,
@@ -33,7 +33,7 @@ def tried(outcome: str, reply: Reply, *, shown: str | None, capture: Capture) ->
 
 def excerpt(reply: Reply, *, capture: Capture, ok: bool) -> str | None:
     """The beginning of the response, or of what went wrong."""
-    if reply.code is None:
+    if reply.code is None and not reply.body:
         return None if reply.error is None else clean(reply.error)[:EXCERPT]
     if capture == "none" or (capture == "failures" and ok):
         return None

@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
 from rota.clock import set_or_late
-from rota.queue.claim import claim
+from rota.queue.claim import Standing, claim
 from rota.queue.extend import release_strays
 from rota.workers.definitions import Definitions
 
@@ -59,6 +59,7 @@ class Claimer:
         self._hold = hold
         self._clock_set = clock_set
         self._definitions = Definitions()
+        self._standing = Standing(spare=holdings.spare)
         self._wanted = asyncio.Event()
         self._more = False
         """Whether there may be more to claim than there was room for."""
@@ -85,8 +86,10 @@ class Claimer:
         """Claim as many as there is room for; how many it were."""
         await self.release_strays()
         limit = min(self._holdings.room, MAX_CLAIMS)
+        # As it is now, like the room: outcomes are recorded while we claim.
+        self._standing.held = dict(self._holdings.by_tenant)
         self._more = limit <= 0
-        if limit <= 0:
+        if limit + self._holdings.spare <= 0:
             return 0
         # Until they are in our hands: a commit whose answer is lost leaves claims nobody knows of.
         self._unsure = True
@@ -100,12 +103,13 @@ class Claimer:
                 limit=limit,
                 lead=self._pace.lead,
                 visibility=self._pace.visibility,
+                standing=self._standing,
             )
             schedules = await self._definitions.of(tx, claims)
         for each in claims:
             self._hold(each, schedules[each.id])
         self._unsure = False
-        self._more = len(claims) == limit
+        self._more = len(claims) >= limit
         return len(claims)
 
     async def wait(self) -> None:

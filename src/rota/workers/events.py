@@ -76,6 +76,39 @@ class FiringRetried(FiringEvent):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class FiringDetached(FiringEvent):
+    """The target has taken the work on, and will say when it is done."""
+
+    until: datetime
+    """How long it has."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FiringOverdue(Event):
+    """A target took the work on and did not complete it in time, or somebody cancelled it."""
+
+    firing_id: UUID
+    schedule_id: UUID
+    tenant_id: UUID
+    attempt: int
+    state: str
+    """retrying, or how the firing ended."""
+    error: str | None
+    """None when it was cancelled."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SchedulePaused(Event):
+    """A schedule was paused by Rota itself, and not by its owner."""
+
+    schedule_id: UUID
+    tenant_id: UUID
+    firing_id: UUID
+    """The one that gave the reason."""
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FinishRefused(FiringEvent):
     """The outcome came too late: the claim was somebody else's by then."""
 
@@ -116,6 +149,8 @@ def of_settlement(settlement: Settlement, worker: UUID, *, accepted: bool) -> Fi
         return FiringRetried(
             **which, retry_at=settlement.retry_at, error=error, code=settlement.code
         )
+    if settlement.detached_until is not None:
+        return FiringDetached(**which, until=settlement.detached_until)
     started_at = settlement.started_at
     return FiringFinished(
         **which,

@@ -21,7 +21,7 @@ from rota.queue.finish import Settled, Tried, settle
 from rota.workers.events import WorkerTroubled
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Awaitable, Callable, Sequence
     from uuid import UUID
 
     from rota.clock import Clock
@@ -38,7 +38,7 @@ MAX_PENDING_BYTES: Final = 64 * 1024 * 1024
 
 
 class Finisher:
-    """Takes settlements; says which were accepted."""
+    """Takes settlements; says which were accepted. `report` is called after each batch."""
 
     def __init__(
         self,
@@ -49,6 +49,7 @@ class Finisher:
         clock: Clock,
         bus: Bus,
         on_settled: Callable[[Sequence[Settlement], Settled], None],
+        report: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
         self._db = db
         self._worker = worker
@@ -56,7 +57,9 @@ class Finisher:
         self._clock = clock
         self._bus = bus
         self._on_settled = on_settled
-        self._pending: deque[Settlement] = deque()
+        self._report = report
+        self._pending: deque[tuple[Settlement, int]] = deque()
+        """With their sizes."""
         self._bytes = 0
         self._arrived = asyncio.Event()
         self._enough = asyncio.Event()
@@ -69,14 +72,20 @@ class Finisher:
 
     def add(self, settlement: Settlement) -> None:
         """Record it soon."""
-        self._pending.append(settlement)
-        self._bytes += settlement.size
+        size = settlement.size
+        self._pending.append((settlement, size))
+        self._bytes += size
         self._empty.clear()
         self._arrived.set()
         if len(self._pending) >= MAX_ROWS or self._bytes >= MAX_BYTES:
             self._enough.set()
         if self._bytes >= MAX_PENDING_BYTES:
             self._room.clear()
+
+    @property
+    def full(self) -> bool:
+        """Whether so much is waiting that whoever makes more should wait for `room`."""
+        return self._bytes >= MAX_PENDING_BYTES
 
     async def room(self) -> None:
         """Return when not too much is waiting: the back-pressure on whoever makes more."""
@@ -91,7 +100,7 @@ class Finisher:
         while True:
             await self._arrived.wait()
             await self._gather()
-            await self._flush(self._take())
+            await self._flush(*self._take())
 
     async def _gather(self) -> None:
         """Let more come, but no longer than the interval after the last time."""
@@ -99,24 +108,28 @@ class Finisher:
         if since < FLUSH_INTERVAL:
             await set_or_late(self._enough, FLUSH_INTERVAL - since, self._clock)
 
-    def _take(self) -> list[Settlement]:
+    def _take(self) -> tuple[list[Settlement], int]:
+        """As many as one statement takes, and their size."""
         batch: list[Settlement] = []
-        size = 0
+        total = 0
         while self._pending and len(batch) < MAX_ROWS:
-            size += self._pending[0].size
-            if batch and size > MAX_BYTES:
+            settlement, size = self._pending[0]
+            if batch and total + size > MAX_BYTES:
                 break
-            batch.append(self._pending.popleft())
+            self._pending.popleft()
+            batch.append(settlement)
+            total += size
         if not self._pending:
             self._arrived.clear()
         if len(self._pending) < MAX_ROWS:
             self._enough.clear()
-        return batch
+        return batch, total
 
-    async def _flush(self, batch: list[Settlement]) -> None:
+    async def _flush(self, batch: list[Settlement], size: int) -> None:
         self._flushed_at = self._clock.monotonic()
         await self._record(batch)
-        self._bytes -= sum(each.size for each in batch)
+        await self._report_hosts()
+        self._bytes -= size
         if self._bytes < MAX_PENDING_BYTES:
             self._room.set()
         if not self._pending:
@@ -139,6 +152,15 @@ class Finisher:
             else:
                 self._on_settled(batch, settled)
                 return
+
+    async def _report_hosts(self) -> None:
+        """After the outcomes, and apart from them: no count of failures may hold up a record."""
+        if self._report is None:
+            return
+        try:
+            await self._report()
+        except Exception as error:  # noqa: BLE001 - what was not told is told the next time
+            self._troubled(error)
 
     async def _settle(self, batch: Sequence[Settlement]) -> Settled:
         # One at a time with the heartbeat: both lock the same rows, each in its own order.

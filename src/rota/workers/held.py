@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Phase(enum.Enum):
-    """How far it has come; only ever forward."""
+    """How far it has come; only ever forward, but for what is given a later place by its host."""
 
     AHEAD = "ahead"
     """Its instant has not come."""
@@ -48,11 +48,22 @@ class Held:
     phase: Phase = Phase.AHEAD
     stop: Stop | None = None
     stop_reason: str | None = None
+    place_at: datetime | None = None
+    """The instant at which its host takes it, where the rate is limited."""
+    probe: bool = False
+    """It is the one that tries whether its host answers again."""
+    postponed: bool = False
+    """It is on its way back to the queue, for later."""
     task: asyncio.Task[None] | None = field(default=None, repr=False)
 
     @property
+    def start_at(self) -> datetime:
+        """When it may begin."""
+        return self.claim.available_at if self.place_at is None else self.place_at
+
+    @property
     def unstarted(self) -> bool:
-        return self.phase in {Phase.AHEAD, Phase.DUE}
+        return self.phase is Phase.AHEAD or self.phase is Phase.DUE
 
     def break_off(self, stop: Stop, reason: str | None = None) -> None:
         """End the call that is being made or about to be; the attempt goes on to its settlement."""

@@ -2,29 +2,38 @@
 
 from __future__ import annotations
 
-import heapq
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from rota.workers.held import Phase
+from rota.workers.line import Line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from datetime import datetime
+    from collections.abc import Callable, Iterator, Mapping
     from uuid import UUID
 
     from rota.workers.held import Held
 
 
 class Holdings:
-    """Claims by firing. Those that are due stand in line: by priority, then by their instant."""
+    """Claims by firing. Those that are due stand in line: fair between tenants (TN3), and within a
+    tenant by priority (TN4), then by their instant.
+
+    What is due but may not begin yet for its host's sake is set aside (`next_due` with `admit`),
+    out of everybody's way, until `unpark` brings it back.
+    """
 
     def __init__(self, *, concurrency: int, prefetch: int) -> None:
         self._concurrency = concurrency
         self._most = concurrency + prefetch
+        self.spare = prefetch // 4
+        """Places beyond the others, for tenants that have less than their share: those who come
+        while somebody's backlog has filled all places need not wait for its calls to end."""
         self._by_firing: dict[UUID, Held] = {}
-        self._line: list[tuple[int, datetime, UUID, Held]] = []
-        self.calling = 0
-        """How many attempts are under way."""
+        self._by_tenant: Counter[UUID] = Counter()
+        self._line: Line[Held] = Line(hands=concurrency)
+        self._parked: dict[str | None, Line[Held]] = {}
+        self._calling = 0
 
     def __len__(self) -> int:
         return len(self._by_firing)
@@ -33,20 +42,42 @@ class Holdings:
         return iter(tuple(self._by_firing.values()))
 
     @property
+    def calling(self) -> int:
+        """How many attempts are under way."""
+        return self._calling
+
+    @property
     def room(self) -> int:
-        """How many more may be claimed. Outcomes not yet recorded count: they hold back claims."""
+        """How many more may be claimed. Outcomes not yet recorded count: they hold back claims.
+
+        Below zero when some of the `spare` places are taken.
+        """
         return self._most - len(self._by_firing)
+
+    @property
+    def by_tenant(self) -> Mapping[UUID, int]:
+        """How many claims of each tenant it has."""
+        return self._by_tenant
 
     def get(self, firing_id: UUID) -> Held | None:
         return self._by_firing.get(firing_id)
 
     def add(self, held: Held) -> None:
+        earlier = self._by_firing.get(held.claim.id)
+        if earlier is not None:
+            self.remove(earlier)
         self._by_firing[held.claim.id] = held
+        self._by_tenant[held.claim.tenant_id] += 1
 
     def remove(self, held: Held) -> None:
         """Forget it, unless a newer claim of the same firing has taken its place."""
-        if self._by_firing.get(held.claim.id) is held:
-            del self._by_firing[held.claim.id]
+        if self._by_firing.get(held.claim.id) is not held:
+            return
+        del self._by_firing[held.claim.id]
+        tenant = held.claim.tenant_id
+        self._by_tenant[tenant] -= 1
+        if not self._by_tenant[tenant]:
+            del self._by_tenant[tenant]
 
     def concerns(self, id_: UUID) -> bool:
         """Whether the id is that of a firing held, or of a schedule of one."""
@@ -54,16 +85,65 @@ class Holdings:
             held.claim.schedule_id == id_ for held in self._by_firing.values()
         )
 
+    # Beginning
+
     def line_up(self, held: Held) -> None:
         """Its instant has come."""
         held.phase = Phase.DUE
-        claim = held.claim
-        heapq.heappush(self._line, (-claim.priority, claim.available_at, claim.id, held))
+        _push(self._line, held)
 
-    def next_due(self) -> Held | None:
-        """The next to begin; None when none is due or all hands are full."""
-        while self._line and self.calling < self._concurrency:
-            held = heapq.heappop(self._line)[-1]
-            if held.phase is Phase.DUE and self._by_firing.get(held.claim.id) is held:
-                return held
-        return None
+    def next_due(self, admit: Callable[[Held], bool] | None = None) -> Held | None:
+        """The next to begin; None when none is due or all hands are full.
+
+        What `admit` refuses is set aside under its host. It costs its tenant no turn, and what is
+        behind it in line, of whatever tenant or host, comes next.
+        """
+
+        def fits(held: Held) -> bool:
+            if not self._waits(held):
+                return False
+            if admit is None or admit(held):
+                return True
+            _push(self._parked.setdefault(held.claim.host, Line()), held)
+            return False
+
+        return self._line.take(fits) if self._calling < self._concurrency else None
+
+    def began(self, held: Held) -> None:
+        """Its attempt is under way: one hand less is free. Call `ended` when it is over."""
+        self._calling += 1
+        self._line.began(held.claim.tenant_id, held.claim.weight)
+
+    def ended(self, held: Held) -> None:
+        """Its attempt is over."""
+        self._calling -= 1
+        self._line.ended(held.claim.tenant_id)
+
+    def unpark(self, host: str | None, count: int = 1) -> int:
+        """Bring back up to `count` claims that were set aside under this host; how many it were.
+
+        They come fairly too: in turn by tenant.
+        """
+        parked = self._parked.get(host)
+        if parked is None:
+            return 0
+        found = 0
+        while found < count and (held := parked.take(self._waits)) is not None:
+            _push(self._line, held)
+            found += 1
+        if not parked:
+            del self._parked[host]
+        return found
+
+    def parked(self, host: str | None) -> int:
+        """How many are set aside under this host; some may have been let go of since."""
+        return len(self._parked.get(host, ()))
+
+    def _waits(self, held: Held) -> bool:
+        return held.phase is Phase.DUE and self._by_firing.get(held.claim.id) is held
+
+
+def _push(line: Line[Held], held: Held) -> None:
+    claim = held.claim
+    order = (-claim.priority, claim.available_at, claim.id)
+    line.push(held, tenant=claim.tenant_id, weight=claim.weight, order=order)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 from uuid import UUID
 
 from rota.db import Cause
+from rota.queue.circuits import CHANNEL as CIRCUITS
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -20,7 +21,9 @@ RECALL: Final = "rota_recall"
 QUEUE: Final = "rota_queue"
 """Something waits that nobody planned ahead, such as a manual run; its lane."""
 
-CHANNELS: Final = (CANCEL, RECALL, QUEUE)
+WANTED: Final = (CANCEL, RECALL, QUEUE)
+"""What somebody may want of a worker."""
+CHANNELS: Final = (*WANTED, CIRCUITS)
 """What a worker's listener must listen to."""
 
 

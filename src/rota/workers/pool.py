@@ -3,41 +3,39 @@
 from __future__ import annotations
 
 import asyncio
-from datetime import timedelta
 from typing import TYPE_CHECKING, Self
 
 from rota.clock import Clock, SystemClock
 from rota.db.server_clock import DatabaseClock
 from rota.events import Bus
-from rota.queue.extend import extend, release
-from rota.queue.finish import Settlement
-from rota.queue.states import RECALLS
-from rota.workers import events
+from rota.workers import events, stopping
 from rota.workers.agenda import Agenda
 from rota.workers.attempt import Attempts
 from rota.workers.claimer import Claimer
 from rota.workers.finisher import Finisher
-from rota.workers.held import Held, Phase, Stop
+from rota.workers.gone import Gone
+from rota.workers.heartbeat import Heartbeat
+from rota.workers.held import Held, Phase
 from rota.workers.holdings import Holdings
+from rota.workers.hosts.keeper import HostKeeper
+from rota.workers.hosts.limits import Limits
+from rota.workers.letting_go import LettingGo
 from rota.workers.loops import repeat
-from rota.workers.news import CHANNELS, concerns_held, work_waits
+from rota.workers.news import CIRCUITS, WANTED
+from rota.workers.overdue import Overdue
 from rota.workers.pace import TRUST_MARGIN, Pace
 from rota.workers.rescuer import Rescuer
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
-    from datetime import datetime
+    from datetime import timedelta
     from uuid import UUID
 
-    from rota.db import Database, Listener, Subscription
+    from rota.db import Database, Listener
     from rota.queue.claim import Claim
-    from rota.queue.extend import Extended
-    from rota.queue.finish import Settled
-    from rota.queue.states import Status
+    from rota.queue.finish import Settled, Settlement
     from rota.schedules.schedule import Schedule
     from rota.workers.calls import Caller
-
-_CLOSE_TIMEOUT = timedelta(seconds=5)
 
 
 class Worker:
@@ -45,7 +43,9 @@ class Worker:
 
     `id_` is the node's: when the node's session ends, its claims are rescued at once. `callers` has
     what to do for each lane. Without a `listener` (on `news.CHANNELS`) it learns of cancelled
-    firings by its heartbeat, and of manual runs by its poll.
+    firings by its heartbeat, and of manual runs by its poll. `limits` is how much it asks of one
+    host. `has_tokens` says that callers send a token along, so that a target can take the work on
+    and complete it later.
     """
 
     def __init__(
@@ -56,46 +56,89 @@ class Worker:
         callers: Mapping[str, Caller],
         listener: Listener | None = None,
         pace: Pace | None = None,
+        limits: Limits | None = None,
         bus: Bus | None = None,
         clock: Clock | None = None,
+        has_tokens: bool = False,
     ) -> None:
         self.id = id_
         self.pace = pace = pace or Pace()
         self._db = db
         self._callers = callers
         self._listener = listener
-        self._bus = bus or Bus()
-        self._clock = clock or SystemClock()
-        self._time = DatabaseClock(self._clock)
-        self._holdings = Holdings(concurrency=pace.concurrency, prefetch=pace.prefetch)
-        self._agenda = Agenda(self._time, self._due)
-        self._attempts = Attempts(id_, self._time, self._bus)
-        # The heartbeat and the finisher lock the same rows, each in its own order: one at a time.
-        self._rows = asyncio.Lock()
-        self._finisher = Finisher(
-            db,
-            id_,
-            rows=self._rows,
-            clock=self._clock,
-            bus=self._bus,
-            on_settled=self._on_settled,
-        )
+        self._bus = bus = bus or Bus()
+        self._clock = clock = clock or SystemClock()
+        self._time = time = DatabaseClock(clock)
+        self._holdings = holdings = Holdings(concurrency=pace.concurrency, prefetch=pace.prefetch)
+        self._agenda = Agenda(time, self._due)
+        # Heartbeat, finisher and postponer lock the same rows, each in its own order: one at a
+        # time.
+        self._rows = rows = asyncio.Lock()
         self._claimer = Claimer(
             db,
             id_,
             lanes=callers.keys(),
             pace=pace,
-            holdings=self._holdings,
-            time=self._time,
-            clock=self._clock,
+            holdings=holdings,
+            time=time,
+            clock=clock,
             hold=self._hold,
             clock_set=self._agenda.rearm,
         )
-        self._rescuer = Rescuer(db, self._bus, clock=self._clock, grace=pace.rescue_grace)
+        self._hosts = HostKeeper(
+            db,
+            id_,
+            limits=limits or Limits(),
+            lead=pace.lead,
+            holdings=holdings,
+            rows=rows,
+            time=time,
+            clock=clock,
+            bus=bus,
+            go=self._due,
+            at=self._agenda.add,
+            gone=self._claimer.made_room,
+        )
+        self._attempts = Attempts(id_, time, bus, hosts=self._hosts, has_tokens=has_tokens)
+        self._finisher = Finisher(
+            db,
+            id_,
+            rows=rows,
+            clock=clock,
+            bus=bus,
+            on_settled=self._on_settled,
+            report=self._hosts.known.report,
+        )
+        self._letting_go = LettingGo(
+            id_,
+            holdings=holdings,
+            agenda=self._agenda,
+            finisher=self._finisher,
+            claimer=self._claimer,
+            time=time,
+            bus=bus,
+        )
+        self._heartbeat = Heartbeat(
+            db,
+            id_,
+            pace=pace,
+            lanes=callers.keys(),
+            holdings=holdings,
+            claimer=self._claimer,
+            letting_go=self._letting_go,
+            rows=rows,
+            time=time,
+            clock=clock,
+        )
+        self._rescuer = Rescuer(db, bus, clock=clock, grace=pace.rescue_grace)
+        self._overdue = Overdue(db, bus)
+        self._gone = Gone(db, bus)
         self._tasks: set[asyncio.Task[None]] = set()
         self._loops: list[asyncio.Task[None]] = []
         self._claiming: asyncio.Task[None] | None = None
         self._stopping = asyncio.Event()
+        self._beginning = False
+        """Whether what is due will be begun in the loop's next turn."""
 
     @property
     def running(self) -> int:
@@ -111,11 +154,21 @@ class Worker:
 
     async def start(self) -> None:
         """Begin to work, in the background."""
-        news = None if self._listener is None else self._listener.subscribe(*CHANNELS)
+        listener, hosts = self._listener, self._hosts
+        wanted = None if listener is None else listener.subscribe(*WANTED)
+        circuits = None if listener is None else listener.subscribe(CIRCUITS)
+        # Before the first claim: a restart must not be the end of anybody's rest.
+        await self._briefly("circuits", hosts.known.refresh)
         self._claiming = self._loop("claim", self._claimer.run_once, self._claimer.wait)
         self._loops = [
-            self._loop("heartbeat", self.heartbeat_once, lambda: self._until_beat(news)),
+            self._loop("heartbeat", self._heartbeat.run_once, lambda: self._heartbeat.wait(wanted)),
             self._loop("rescue", self._rescuer.run_once, self._until_rescue),
+            self._loop("overdue", self._overdue.run_once, self._until_rescue),
+            self._loop("gone", self._gone.run_once, self._gone.wait),
+            self._loop("circuits", hosts.known.refresh, lambda: hosts.known.wait(circuits)),
+            self._loop("hosts", hosts.clear, hosts.wait),
+            asyncio.create_task(hosts.gate.run(), name="rota gate"),
+            asyncio.create_task(hosts.postponer.run(), name="rota postpone"),
             asyncio.create_task(self._finisher.run(), name="rota finish"),
         ]
 
@@ -127,10 +180,12 @@ class Worker:
         self._stopping.set()
         self._claimer.look()
         try:
-            await self._end_claiming()
-            await self._give_back()
-            await self._end_attempts(self.pace.stop_grace if grace is None else grace)
+            await stopping.end_claiming(self._claiming)
+            await self._briefly("release", self._give_back)
+            grace = self.pace.stop_grace if grace is None else grace
+            await stopping.end_attempts(self._holdings, self._tasks, grace)
             await self._briefly("finish", self._finisher.drained)
+            await self._briefly("postpone", self._hosts.postponer.drained)
         finally:
             # Even when somebody could not wait for the rest.
             for task in (*self._loops, *self._tasks):
@@ -145,197 +200,100 @@ class Worker:
     async def __aexit__(self, *_: object) -> None:
         await self.stop()
 
-    async def _end_claiming(self) -> None:
-        """Let the pass under way come to its end; a database that is away has no say in it."""
-        if self._claiming is None:
-            return
-        _, late = await asyncio.wait({self._claiming}, timeout=_CLOSE_TIMEOUT.total_seconds())
-        if late:
-            self._claiming.cancel()
-            await asyncio.wait(late)
-
     async def _give_back(self) -> None:
-        claims: list[Claim] = []
-        self._agenda.clear()
-        for held in self._holdings:
-            if held.unstarted:
-                held.phase = Phase.SETTLING
-                self._holdings.remove(held)
-                claims.append(held.claim)
-
-        async def give() -> None:
-            async with self._rows, self._db.transaction() as tx:
-                await release(tx, self.id, claims)
-
-        if claims:
-            await self._briefly("release", give)
-
-    async def _end_attempts(self, grace: timedelta) -> None:
-        if self._tasks:
-            await asyncio.wait(self._tasks, timeout=max(0.0, grace.total_seconds()))
-        for held in self._holdings:
-            held.break_off(Stop.INTERRUPTED)
-        if self._tasks:
-            await asyncio.wait(self._tasks, timeout=_CLOSE_TIMEOUT.total_seconds())
+        claims = stopping.unstarted(self._holdings, self._agenda)
+        await stopping.give_back(self._db, self.id, claims, self._rows)
 
     async def _briefly(self, part: str, work: Callable[[], Awaitable[object]]) -> None:
-        """A step of stopping; what it does not manage is left for rescue."""
-        try:
-            async with asyncio.timeout(_CLOSE_TIMEOUT.total_seconds()):
-                await work()
-        except Exception as error:  # noqa: BLE001 - the other steps must have their turn
-            self._troubled(part, error)
+        await stopping.briefly(part, work, self._troubled)
 
     # Holding and beginning
 
     def _hold(self, each: Claim, schedule: Schedule | str) -> None:
         earlier = self._holdings.get(each.id)
         if earlier is not None:
-            # It was rescued from us, and has come back.
-            self._lose(earlier)
+            self._come_back(earlier)
         if isinstance(schedule, str):
-            self._finisher.add(self._unrun(each, each.cancel_reason or schedule))
+            self._letting_go.end_claim(each, each.cancel_reason or schedule)
             return
         held = Held(each, schedule, each.claimed_until)
         self._holdings.add(held)
         if each.cancel_reason is not None:
-            self._end_unstarted(held, each.cancel_reason)
-        else:
+            self._letting_go.end(held, each.cancel_reason)
+        elif self._hosts.gate.admit_claim(held):
             self._agenda.add(held)
+
+    def _come_back(self, earlier: Held) -> None:
+        """It was rescued from us, or postponed by us a moment ago, and has been claimed again."""
+        if earlier.postponed:
+            self._holdings.remove(earlier)
+        else:
+            self._letting_go.lose(earlier)
 
     def _due(self, batch: list[Held]) -> None:
         for held in batch:
             self._holdings.line_up(held)
-        self._begin_due()
+        self._begin_soon()
+
+    def _begin_soon(self) -> None:
+        """In the loop's next turn: many come due, or make room, in the same one."""
+        if not self._beginning:
+            self._beginning = True
+            asyncio.get_running_loop().call_soon(self._begin_due)
 
     def _begin_due(self) -> None:
-        while not self._stopping.is_set() and (held := self._holdings.next_due()) is not None:
-            if self._time.now() >= held.trusted_until - TRUST_MARGIN:
+        self._beginning = False
+        hosts, holdings = self._hosts, self._holdings
+        now = self._time.now()
+        while not self._stopping.is_set() and (held := holdings.next_due(hosts.admit)) is not None:
+            if now >= held.trusted_until - TRUST_MARGIN:
                 # Frozen or cut off for too long: somebody else may be about to begin it.
-                self._lose(held)
-                continue
-            held.phase = Phase.CALLING
-            self._holdings.calling += 1
-            task = asyncio.create_task(self._attempt(held))
-            self._tasks.add(task)
-            task.add_done_callback(self._tasks.discard)
+                self._letting_go.lose(held)
+            elif hosts.gate.admit_start(held, now):
+                self._begin(held)
+
+    def _begin(self, held: Held) -> None:
+        held.phase = Phase.CALLING
+        self._holdings.began(held)
+        self._hosts.began(held.claim.host)
+        self._tasks.add(asyncio.create_task(self._attempt(held)))
 
     async def _attempt(self, held: Held) -> None:
         try:
             settlement = await self._attempts.make(held, self._callers[held.claim.lane])
         finally:
-            self._holdings.calling -= 1
+            self._holdings.ended(held)
+            self._hosts.ended(held.claim.host)
+            if held.task is not None:
+                self._tasks.discard(held.task)
         if settlement is None:
-            self._lose(held)
+            self._letting_go.lose(held)
         else:
             self._finisher.add(settlement)
-            await self._finisher.room()
-        self._begin_due()
-
-    # Settling
+            if self._finisher.full:
+                await self._finisher.room()
+        self._begin_soon()
 
     def _on_settled(self, batch: Sequence[Settlement], settled: Settled) -> None:
+        holdings, bus = self._holdings, self._bus
         for each in batch:
-            held = self._holdings.get(each.claim.id)
-            if held is not None and held.claim.attempt == each.claim.attempt:
-                self._holdings.remove(held)
-            accepted = each.claim.id in settled.accepted
-            self._bus.publish(events.of_settlement(each, self.id, accepted=accepted))
+            claim = each.claim
+            held = holdings.get(claim.id)
+            if held is not None and held.claim.attempt == claim.attempt:
+                holdings.remove(held)
+            accepted = claim.id in settled.accepted
+            if accepted and each.gone:
+                self._gone.add(each)
+            if not accepted or each.status != "succeeded" or bus.hears(events.FiringFinished):
+                bus.publish(events.of_settlement(each, self.id, accepted=accepted))
         self._claimer.made_room()
         if settled.freed:
             self._claimer.look()
 
-    def _end_unstarted(self, held: Held, reason: str) -> None:
-        held.phase = Phase.SETTLING
-        self._agenda.remove(held)
-        self._finisher.add(self._unrun(held.claim, reason))
-
-    def _unrun(self, each: Claim, reason: str) -> Settlement:
-        """The end of a claim that was not begun: taken back, or cancelled in time."""
-        # What was tried before did not pass by unnoticed: it was broken off.
-        skipped = reason in RECALLS and each.attempt == 1
-        status: Status = "skipped" if skipped else "cancelled"
-        return Settlement(
-            claim=each,
-            started_at=None,
-            finished_at=self._time.now(),
-            status=status,
-            reason=reason,
-        )
-
-    # Keeping claims
-
-    async def heartbeat_once(self) -> None:
-        """Extend all claims; drop those that were lost, end those that are wanted back."""
-        async with self._rows:
-            held = list(self._holdings)
-            if not held:
-                return
-            # Read before the request: a slow reply must shorten our trust, never stretch it.
-            asked_at = self._time.now()
-            async with self._db.transaction() as tx:
-                extended = await extend(
-                    tx, self.id, [each.claim for each in held], self.pace.visibility
-                )
-        for each in held:
-            self._apply(each, extended, asked_at + self.pace.visibility)
-
-    def _apply(self, held: Held, extended: Extended, until: datetime) -> None:
-        id_ = held.claim.id
-        if self._holdings.get(id_) is not held or held.phase is Phase.SETTLING:
-            return
-        if id_ in extended.lost:
-            self._lose(held)
-            return
-        held.trusted_until = max(held.trusted_until, until)
-        reason = extended.cancelled.get(id_)
-        if reason is None:
-            if id_ in extended.edited and held.unstarted:
-                self._put_back(held)
-            return
-        if held.unstarted:
-            self._end_unstarted(held, reason)
-        elif reason not in RECALLS:
-            held.break_off(Stop.CANCELLED, reason)
-
-    def _put_back(self, held: Held) -> None:
-        """Let go of a claim whose schedule was edited: claimed again, it is of the new version."""
-        held.phase = Phase.SETTLING
-        self._agenda.remove(held)
-        self._holdings.remove(held)
-        self._claimer.put_back()
-
-    def _lose(self, held: Held) -> None:
-        """Let go of a claim that is somebody else's now."""
-        if held.phase is Phase.CALLING and held.stop is None:
-            held.break_off(Stop.LOST)
-            return
-        self._agenda.remove(held)
-        self._holdings.remove(held)
-        held.phase = Phase.SETTLING
-        self._bus.publish(events.ClaimLost(**events.about(held.claim, self.id)))
-
-    async def _until_beat(self, news: Subscription | None) -> None:
-        """Return when it is time, or when somebody wants something that we hold."""
-        started = self._clock.monotonic()
-        while True:
-            passed = timedelta(seconds=self._clock.monotonic() - started)
-            left = self.pace.heartbeat_interval - passed
-            if left <= timedelta():
-                return
-            if news is None:
-                await self._clock.sleep(left)
-                return
-            wake = await news.wait(left)
-            if work_waits(wake, self._callers):
-                self._claimer.look()
-            if concerns_held(wake, self._holdings):
-                return
+    # Looping
 
     async def _until_rescue(self) -> None:
         await self._clock.sleep(self.pace.rescue_interval)
-
-    # Looping
 
     def _loop(
         self,

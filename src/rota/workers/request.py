@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC
-from typing import TYPE_CHECKING
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
@@ -15,6 +16,7 @@ from rota.workers.capture import clean
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import datetime
+    from uuid import UUID
 
     from rota.queue.claim import Claim
     from rota.schedules.definition import Definition
@@ -23,31 +25,45 @@ if TYPE_CHECKING:
 USER_AGENT = f"Rota/{__version__}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+HIDDEN_HEADERS: Final = frozenset({"rota-token", "webhook-signature"})
+"""Shown without their values: who has them can speak for the target, or for Rota."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Request:
-    """What is sent."""
+    """What is sent: a template, with `${secrets.NAME}` in it, until the last moment."""
 
     method: str
     url: str
     headers: Mapping[str, str]
     body: bytes
+    is_payload: bool = False
+    """Whether the body is the payload, which is JSON whatever the headers say."""
 
     @property
     def shown(self) -> str:
-        """As it is remembered (HX3)."""
+        """As it is remembered (HX3). Only ever asked of the template (S8)."""
         seen = {
             "method": self.method,
             "url": self.url,
-            "headers": dict(self.headers),
+            "headers": {
+                name: "…" if name.lower() in HIDDEN_HEADERS else value
+                for name, value in self.headers.items()
+            },
             "body": clean(self.body.decode(errors="replace")),
         }
         return msgspec.json.encode(seen).decode()
+
+    def __repr__(self) -> str:
+        # Once it is filled in, every part of it may hold a secret.
+        return f"Request({self.method} …)"
 
 
 def request_of(claim: Claim, schedule: Schedule) -> Request:
     """The schedule's target, with what this firing has to say."""
     definition = schedule.definition
     body, kind = _body(claim, definition)
+    is_payload = claim.payload is not None or definition.body is None
     headers = {"User-Agent": USER_AGENT, "Accept": "*/*"}
     if kind is not None:
         headers["Content-Type"] = kind
@@ -55,15 +71,23 @@ def request_of(claim: Claim, schedule: Schedule) -> Request:
     # Compressed answers are refused: a kilobyte can unpack to a gigabyte (S5).
     headers = _over(headers, {"Accept-Encoding": "identity", **rota_headers(claim, schedule)})
     assert definition.target_url is not None
-    return Request(method=definition.method, url=definition.target_url, headers=headers, body=body)
+    return Request(
+        method=definition.method,
+        url=definition.target_url,
+        headers=headers,
+        body=body,
+        is_payload=is_payload,
+    )
 
 
 def rota_headers(claim: Claim, schedule: Schedule) -> dict[str, str]:
     """Who calls, for which slot, and how a duplicate can be told (DS3, DS4, HX8)."""
+    firing = ids.to_text(ids.Kind.FIRING, claim.id)
+    own_key = schedule.definition.idempotency_key
     headers = {
-        "Idempotency-Key": idempotency_key(claim, schedule.definition),
-        "Rota-Schedule-Id": ids.to_text(ids.Kind.SCHEDULE, claim.schedule_id),
-        "Rota-Firing-Id": ids.to_text(ids.Kind.FIRING, claim.id),
+        "Idempotency-Key": firing if own_key is None else _of_slot(own_key, claim),
+        "Rota-Schedule-Id": _schedule_text(claim.schedule_id),
+        "Rota-Firing-Id": firing,
         "Rota-Scheduled-For": instant_text(claim.scheduled_for),
         "Rota-Attempt": str(claim.attempt),
         "Rota-Catch-Up": "true" if claim.catch_up else "false",
@@ -77,7 +101,16 @@ def idempotency_key(claim: Claim, definition: Definition) -> str:
     """The same for every attempt and after every crash: made of the slot, never of now (DS5)."""
     if definition.idempotency_key is None:
         return ids.to_text(ids.Kind.FIRING, claim.id)
-    return f"{definition.idempotency_key}:{instant_text(claim.scheduled_for)}"
+    return _of_slot(definition.idempotency_key, claim)
+
+
+def _of_slot(key: str, claim: Claim) -> str:
+    return f"{key}:{instant_text(claim.scheduled_for)}"
+
+
+@lru_cache(maxsize=10_000)
+def _schedule_text(schedule_id: UUID) -> str:
+    return ids.to_text(ids.Kind.SCHEDULE, schedule_id)
 
 
 def instant_text(instant: datetime) -> str:

@@ -90,6 +90,13 @@ def test_a_success_is_told_with_its_details() -> None:
         (firing("blocked"), "It waits for the firing before it to end."),
         (firing("running", attempt=2), "It is running: attempt 2."),
         (
+            firing("running", attempt=1, detached_until=SLOT + timedelta(hours=6)),
+            (
+                "Its target has taken it on, and has until 2026-03-09 15:00:00 America/New_York "
+                "to complete it."
+            ),
+        ),
+        (
             firing("retrying", available_at=SLOT + HOUR),
             "Attempt 1 failed; the next is due at 2026-03-09 10:00:00 America/New_York.",
         ),

@@ -49,6 +49,7 @@ def claim(slot: datetime = SLOT, **fields: Any) -> Claim:
         "scheduled_for": slot,
         "available_at": slot,
         "claimed_until": slot + timedelta(seconds=30),
+        "began_at": slot,
         "attempt": 1,
         "priority": 5,
         "catch_up": False,

@@ -61,6 +61,8 @@ class Target:
                 return web.Response(status=int(detail), text=f"said {detail}", headers=headers)
             case "later":
                 return web.Response(status=503, headers={"Retry-After": detail})
+            case "taken":
+                return web.Response(status=202, headers={"Rota-Async": "true"})
             case "slow":
                 await _clock.sleep(timedelta(seconds=float(detail)))
             case "flaky" if len(self.received) <= int(detail):

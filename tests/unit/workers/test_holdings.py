@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from uuid import UUID
 
-from tests.unit.workers.made import SCHEDULE_ID, SLOT, WORKER, held
+from tests.unit.workers.made import SCHEDULE_ID, SLOT, TENANT_ID, WORKER, held
 
-from rota.workers.held import Phase
+from rota.workers.held import Held, Phase
 from rota.workers.holdings import Holdings
 
 SECOND = timedelta(seconds=1)
+OTHER = UUID("019cd1e3-0000-7000-8000-000000000009")
 
 
 def test_priority_goes_first_then_the_earlier_instant() -> None:
@@ -23,12 +25,13 @@ def test_priority_goes_first_then_the_earlier_instant() -> None:
 
 def test_nothing_begins_while_all_hands_are_full() -> None:
     holdings = Holdings(concurrency=1, prefetch=5)
-    each = held()
+    busy, each = held(SLOT - SECOND), held()
+    holdings.began(busy)
     holdings.add(each)
     holdings.line_up(each)
-    holdings.calling = 1
+    assert holdings.calling == 1
     assert holdings.next_due() is None
-    holdings.calling = 0
+    holdings.ended(busy)
     assert holdings.next_due() is each
 
 
@@ -61,3 +64,53 @@ def test_a_newer_claim_of_the_same_firing_is_not_forgotten_with_the_older() -> N
     holdings.add(newer)
     holdings.remove(older)
     assert holdings.get(newer.claim.id) is newer
+
+
+def lined_up(holdings: Holdings, *each: Held) -> None:
+    for one in each:
+        holdings.add(one)
+        holdings.line_up(one)
+
+
+def test_tenants_take_turns_by_their_weight() -> None:
+    """TN3."""
+    holdings = Holdings(concurrency=100, prefetch=0)
+    backlog = [held(SLOT + n * SECOND, priority=9) for n in range(20)]
+    few = [held(SLOT + (50 + n) * SECOND, tenant_id=OTHER, weight=3) for n in range(12)]
+    lined_up(holdings, *backlog, *few)
+    begun = [holdings.next_due() for _ in range(16)]
+    assert [each for each in begun if each in few] == few
+    assert [each for each in begun if each in backlog] == backlog[:4]
+
+
+def test_a_host_at_its_limit_holds_back_neither_tenants_nor_other_hosts() -> None:
+    holdings = Holdings(concurrency=100, prefetch=0)
+    full = [held(SLOT + n * SECOND, host="full") for n in range(3)]
+    same = held(SLOT + 5 * SECOND, host="free")
+    other = held(SLOT + 6 * SECOND, host="free", tenant_id=OTHER)
+    lined_up(holdings, *full, same, other)
+
+    def admit(each: Held) -> bool:
+        return each.claim.host != "full"
+
+    begun = [holdings.next_due(admit) for _ in range(3)]
+    assert begun in ([same, other, None], [other, same, None])
+    assert holdings.parked("full") == 3
+    assert holdings.unpark("full") == 1
+    assert holdings.next_due() is full[0]
+    holdings.remove(full[1])
+    assert holdings.unpark("full", 5) == 1
+    assert holdings.next_due() is full[2]
+    assert holdings.unpark("full") == holdings.parked("full") == 0
+
+
+def test_claims_are_counted_by_tenant() -> None:
+    holdings = Holdings(concurrency=2, prefetch=8)
+    assert holdings.spare == 2
+    mine, again, theirs = held(), held(attempt=2), held(SLOT + SECOND, tenant_id=OTHER)
+    for each in (mine, again, theirs):
+        holdings.add(each)
+    assert holdings.by_tenant == {TENANT_ID: 1, OTHER: 1}
+    holdings.remove(mine)
+    holdings.remove(theirs)
+    assert holdings.by_tenant == {TENANT_ID: 1}

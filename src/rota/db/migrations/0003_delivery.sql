@@ -12,6 +12,9 @@ ALTER TABLE firings
 DROP INDEX queue_ready;
 CREATE INDEX queue_ready ON queue (lane, tenant_id, priority DESC, available_at)
     WHERE state IN ('waiting', 'retrying');
+-- And what a tenant with a cap has running is counted.
+DROP INDEX queue_claimed;
+CREATE INDEX queue_claimed ON queue (tenant_id, claimed_until) WHERE state = 'running';
 
 -- Hosts that fail: one row for each that has failed since it last answered.
 CREATE TABLE circuits (

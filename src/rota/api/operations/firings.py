@@ -1,0 +1,71 @@
+"""Operations on firings: what became of them, and what may be done about it."""
+
+from __future__ import annotations
+
+from rota.api.operations.operation import AWAY, KEY, LARGE, STATE, UNKNOWN, WRONG, Operation, read
+
+_TOKEN = (403, "No token of this firing's attempt")
+
+
+def _work(verb: str, summary: str, body: str) -> Operation:
+    return Operation(
+        name=f"{verb}_firing",
+        method="post",
+        path=f"/v1/firings/{{firing_id}}/{verb}",
+        summary=summary,
+        body=body,
+        optional_body=True,
+        answer="Completion",
+        problems=(_TOKEN, STATE, *LARGE, WRONG, AWAY),
+    )
+
+
+FIRINGS = (
+    read(
+        "list_dead",
+        "/v1/dead",
+        "The dead letters, the newest slot first.",
+        "FiringPage",
+        *("schedule_id", "since", "until", "limit", "cursor"),
+    ),
+    Operation(
+        name="replay_dead",
+        method="post",
+        path="/v1/dead/replay",
+        summary="Repeat the dead letters that fit and have no replay yet, or the firings named.",
+        scope="write",
+        body="ReplayFields",
+        optional_body=True,
+        answer="ReplayResult",
+        status=202,
+        problems=(*KEY, *LARGE, WRONG, AWAY),
+    ),
+    Operation(
+        name="replay_firing",
+        method="post",
+        path="/v1/firings/{firing_id}/replay",
+        summary="Repeat a firing that has ended: a new one, which names it.",
+        scope="write",
+        answer="Firing",
+        status=202,
+        problems=(*KEY, UNKNOWN, STATE, WRONG, AWAY),
+    ),
+    Operation(
+        name="cancel_firing",
+        method="post",
+        path="/v1/firings/{firing_id}/cancel",
+        summary="End a firing: at once when no worker has it (200), else within a second (202).",
+        scope="write",
+        body="CancelFields",
+        optional_body=True,
+        answer="Firing",
+        problems=(*KEY, UNKNOWN, STATE, *LARGE, WRONG, AWAY),
+    ),
+    _work("complete", "The work is done; the result is kept with the firing.", "CompleteFields"),
+    _work(
+        "fail",
+        "The work has failed: it is tried again as its schedule says, unless that is no use.",
+        "FailFields",
+    ),
+    _work("extend", "The work takes longer.", "ExtendFields"),
+)

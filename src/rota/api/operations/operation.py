@@ -1,0 +1,78 @@
+"""What all operations share: their shape, parameters, headers, and the refusals they may give."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from rota.tenants.tenant import Scope
+
+AWAY = (503, "The database is away; try again")
+KEY = ((401, "No key, or one that is not in force"), (403, "A key without the scope"))
+UNKNOWN = (404, "There is no such thing of yours")
+WRONG = (422, "Something in the request cannot be taken; `errors` says what")
+SLOW = (429, "Faster than the tenant may; Retry-After says when to go on")
+TAKEN = (409, "Another schedule has this key")
+LARGE = ((400, "Not JSON"), (413, "Too large"), (415, "Not declared as JSON"))
+
+PARAMETERS = {
+    "limit": ("integer", "How many items a page has, up to 1,000."),
+    "cursor": ("string", "The next_cursor of the page before."),
+    "status": ("string", "Only those of this status."),
+    "enabled": ("boolean", "Only those that are, or are not, paused."),
+    "job_type": ("string", "Only those that run this task."),
+    "tag": ("string", "Only those with this tag."),
+    "key": ("string", "Only the one with this key."),
+    "name": ("string", "Only those of exactly this name."),
+    "q": ("string", "Only those that contain this in name, key, description or target."),
+    "partial": ("boolean", "Create what can be created, with a result for each item."),
+    "at": ("string", "The slot; without an offset, on the wall clock of the schedule's zone."),
+    "count": ("integer", "How many."),
+    "tenant": ("string", "Whose, by id or name; the caller's own unless given."),
+    "after": ("string", "From when on; now unless given."),
+    "schedule_id": ("string", "Only those of this schedule."),
+    "since": ("string", "Only slots from this instant on."),
+    "until": ("string", "Only slots before this instant."),
+}
+
+
+HEADERS = {
+    "Idempotency-Key": "The same request with the same key is carried out once, within a day.",
+    "If-Match": "The ETag of the schedule as the caller knows it; another version is a 412.",
+}
+ONCE = ("Idempotency-Key",)
+VERSION = ("If-Match",)
+STATE = (409, "Its state does not allow it; `detail` says which it is")
+CHANGED = (412, "It is not of the version in If-Match")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Operation:
+    """One method of one path. `body` and `answer` name schemas of the document."""
+
+    name: str
+    method: Literal["get", "post", "put", "patch", "delete"]
+    path: str
+    summary: str
+    scope: Scope | None = None
+    query: tuple[str, ...] = ()
+    headers: tuple[str, ...] = ()
+    body: str | None = None
+    optional_body: bool = False
+    answer: str | None = None
+    status: int = 200
+    problems: tuple[tuple[int, str], ...] = ()
+
+
+def read(name: str, path: str, summary: str, answer: str, *query: str) -> Operation:
+    return Operation(
+        name=name,
+        method="get",
+        path=path,
+        summary=summary,
+        scope="read",
+        query=query,
+        answer=answer,
+        problems=(*KEY, *((UNKNOWN,) if "{" in path else ()), WRONG, AWAY),
+    )

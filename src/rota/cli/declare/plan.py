@@ -1,0 +1,145 @@
+"""What there is to do, decided from what is wanted and what there is. Pure.
+
+The order of neither matters: a plan is sorted by key. Carrying a plan out makes the next one empty.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, cast
+
+from rota.cli.declare.problems import Problem
+from rota.schedules import names
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from rota.cli.declare.standing import Standing
+    from rota.cli.declare.wanted import Wanted
+
+_TIMING = frozenset((*names.TRIGGERS, *names.FRAME))
+_by_key = attrgetter("key")
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A schedule to change: each field that differs, as it is and as it should be."""
+
+    wanted: Wanted
+    standing: Standing
+    fields: Mapping[str, tuple[Any, Any]]
+
+    @property
+    def key(self) -> str:
+        return self.wanted.key
+
+    @property
+    def is_retimed(self) -> bool:
+        """Whether its slots are counted anew."""
+        return not _TIMING.isdisjoint(self.fields)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """All there is to do; nothing in it depends on the order in which it is done."""
+
+    creates: tuple[Wanted, ...] = ()
+    changes: tuple[Change, ...] = ()
+    removals: tuple[Standing, ...] = ()
+    unchanged: tuple[Wanted, ...] = ()
+    left: tuple[Standing, ...] = ()
+    """Owned by the files and no longer in them, and not to be removed."""
+    refused: tuple[Problem, ...] = ()
+    """What stands in the way; then nothing of the plan may be done."""
+
+    @property
+    def size(self) -> int:
+        """How many schedules it touches."""
+        return len(self.creates) + len(self.changes) + len(self.removals)
+
+
+def make(
+    wanted: Iterable[Wanted],
+    standing: Iterable[Standing],
+    *,
+    owners: Iterable[str],
+    prune: bool = False,
+    take_over: bool = False,
+) -> Plan:
+    """The plan. `owners` are those of the files, also of one that has no schedule any more.
+
+    `standing` has at least what is wanted and what the owners own, as far as it is there.
+    """
+    there = {each.key: each for each in standing}
+    creates: list[Wanted] = []
+    changes: list[Change] = []
+    unchanged: list[Wanted] = []
+    for each in sorted(wanted, key=_by_key):
+        found = there.pop(each.key, None)
+        if found is None:
+            creates.append(each)
+        elif differing := differences(each, found):
+            changes.append(Change(each, found, differing))
+        else:
+            unchanged.append(each)
+    ours = set(owners)
+    # What two files own is left to both of them: neither alone may remove it.
+    gone = [each for each in there.values() if each.owners and ours.issuperset(each.owners)]
+    gone.sort(key=_by_key)
+    return Plan(
+        creates=tuple(creates),
+        changes=tuple(changes),
+        removals=tuple(gone) if prune else (),
+        unchanged=tuple(unchanged),
+        left=() if prune else tuple(gone),
+        refused=tuple(_refused(creates, changes, take_over=take_over)),
+    )
+
+
+def differences(wanted: Wanted, standing: Standing) -> dict[str, tuple[Any, Any]]:
+    """Every field that differs, as (old, new); None where there is no value."""
+    old, new = standing.written, wanted.written
+    found = {
+        name: (old.get(name), new.get(name))
+        for name in (*new, *(name for name in old if name not in new))
+        if not same(old.get(name), new.get(name))
+    }
+    runs = standing.status != "paused"
+    # One that has come to its end has nothing to pause.
+    ended = standing.status == "completed" and _TIMING.isdisjoint(found)
+    if wanted.enabled is not None and wanted.enabled != runs and not ended:
+        found["enabled"] = (runs, wanted.enabled)
+    return found
+
+
+def same(one: object, other: object) -> bool:
+    """Whether two values are the same JSON: 1 is 1.0, and not true as it is to Python."""
+    if isinstance(one, dict) and isinstance(other, dict):
+        first, second = cast("dict[str, object]", one), cast("dict[str, object]", other)
+        return first.keys() == second.keys() and all(same(first[k], second[k]) for k in first)
+    if isinstance(one, list) and isinstance(other, list):
+        here, there = cast("list[object]", one), cast("list[object]", other)
+        return len(here) == len(there) and all(map(same, here, there))
+    return isinstance(one, bool) == isinstance(other, bool) and one == other
+
+
+def _refused(
+    creates: Iterable[Wanted], changes: Iterable[Change], *, take_over: bool
+) -> Iterable[Problem]:
+    for each in creates:
+        if each.ended:
+            yield Problem(each.place, None, each.ended)
+    for change in changes:
+        wanted = change.wanted
+        if wanted.ended and change.is_retimed:
+            yield Problem(wanted.place, None, wanted.ended)
+        others = [owner for owner in change.standing.owners if owner != wanted.owner]
+        if others and not take_over:
+            message = (
+                f'it is owned by "{others[0]}", not by "{wanted.owner}": take it out there first, '
+                "name that owner here, or give --take-over"
+                if wanted.owner
+                else f'it is owned by "{others[0]}": name that owner here, or give --take-over'
+            )
+            yield Problem(wanted.place, None, message)

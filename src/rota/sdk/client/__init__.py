@@ -1,0 +1,77 @@
+"""A server's API from Python: `rota.Client` and `rota.AsyncClient`, what they answer and raise.
+
+A route (`routes`) is a function that builds a `Call`, a value without I/O. `methods` turns each
+into a method of both clients; `client` sends, and `sending` decides what an answer means.
+"""
+
+from rota.sdk.client.client import AsyncClient, Client
+from rota.sdk.client.errors import (
+    Conflict,
+    FieldError,
+    Forbidden,
+    Invalid,
+    NotFound,
+    PreconditionFailed,
+    RotaApiError,
+    ServerFault,
+    TooManyRequests,
+    Unauthorized,
+    Unreachable,
+)
+from rota.sdk.client.listing import AsyncItems, Items
+from rota.sdk.client.results import (
+    Attempt,
+    Backfilled,
+    Circuit,
+    Completion,
+    Firing,
+    Health,
+    Page,
+    ReplayResult,
+    Slot,
+    Upcoming,
+    Why,
+)
+from rota.sdk.client.results_admin import Key, NewKey, Secret, SigningSecret, Tenant
+from rota.sdk.client.routes.administering import TenantFields
+from rota.sdk.client.schedules import BulkItem, BulkResult, Problem, Schedule, ScheduleFields
+
+__all__ = [
+    "AsyncClient",
+    "AsyncItems",
+    "Attempt",
+    "Backfilled",
+    "BulkItem",
+    "BulkResult",
+    "Circuit",
+    "Client",
+    "Completion",
+    "Conflict",
+    "FieldError",
+    "Firing",
+    "Forbidden",
+    "Health",
+    "Invalid",
+    "Items",
+    "Key",
+    "NewKey",
+    "NotFound",
+    "Page",
+    "PreconditionFailed",
+    "Problem",
+    "ReplayResult",
+    "RotaApiError",
+    "Schedule",
+    "ScheduleFields",
+    "Secret",
+    "ServerFault",
+    "SigningSecret",
+    "Slot",
+    "Tenant",
+    "TenantFields",
+    "TooManyRequests",
+    "Unauthorized",
+    "Unreachable",
+    "Upcoming",
+    "Why",
+]

@@ -1,0 +1,237 @@
+"""`rota.Client` and `rota.AsyncClient`: one method for each route of the API.
+
+Both send the calls that `rota.sdk.client.routes` builds. A method is named once in each; a test
+compares the two with each other, and with the API's own list of operations.
+"""
+
+from __future__ import annotations
+
+import threading
+from datetime import timedelta
+from typing import TYPE_CHECKING, Self, TypeVar
+
+import httpx
+
+from rota.sdk.client.base import Base
+from rota.sdk.client.methods import async_lists, async_sends, awaits, calls, lists, sends
+from rota.sdk.client.routes import administering, runs, schedules, secrets
+
+if TYPE_CHECKING:
+    import ssl
+    from pathlib import Path
+    from types import TracebackType
+
+    from rota.sdk.client.call import Call
+
+T = TypeVar("T")
+
+
+class Client(Base):
+    """A server's API, for programs that wait for their answers. May be shared by threads.
+
+    Without `url` and `api_key`, ROTA_URL and ROTA_API_KEY say them, or `rota.toml`, or the data
+    folder of a `rota serve` on this machine. `timeout` is for how many seconds a server may be
+    silent, `retries` how often a call that is safe to repeat is tried again, and `max_wait` the
+    longest wait before that. No redirect is followed and no proxy asked, as the key would go along;
+    give a `transport` of httpx for whatever else is needed, and `verify` for a private authority.
+    """
+
+    def __init__(
+        self,
+        url: str | None = None,
+        api_key: str | None = None,
+        *,
+        timeout: float = 30.0,
+        retries: int = 3,
+        max_wait: float = 30.0,
+        data_dir: str | Path | None = None,
+        verify: ssl.SSLContext | bool = True,
+        transport: httpx.BaseTransport | None = None,
+    ) -> None:
+        super().__init__(
+            url, api_key, timeout=timeout, retries=retries, max_wait=max_wait, data_dir=data_dir
+        )
+        self._http = httpx.Client(
+            transport=transport, verify=verify, trust_env=False, follow_redirects=False
+        )
+        self._closed = threading.Event()
+
+    def send(self, call: Call[T], /) -> T:
+        """Send a call, again if it is safe and need be, and give its answer."""
+        trying = self._trying(call)
+        while True:
+            outcome = self._try(self._request(call))
+            wait = trying.again_after(outcome)
+            if wait is None:
+                return trying.result(outcome)
+            # Whoever closes the client does not wait for this.
+            self._closed.wait(wait)
+
+    def _try(self, request: httpx.Request) -> httpx.Response | httpx.RequestError:
+        try:
+            return self._http.send(request)
+        except httpx.RequestError as error:
+            return error
+
+    def close(self) -> None:
+        """Let go of its connections."""
+        self._closed.set()
+        self._http.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    create_schedule = calls(schedules.create_schedule)
+    create_schedules = sends(schedules.create_schedules)
+    list_schedules = lists(schedules.list_schedules)
+    get_schedule = calls(schedules.get_schedule)
+    update_schedule = calls(schedules.update_schedule)
+    delete_schedule = calls(schedules.delete_schedule)
+    put_schedule = calls(schedules.put_schedule)
+    pause = calls(schedules.pause)
+    resume = calls(schedules.resume)
+    trigger = calls(schedules.trigger)
+    backfill = calls(schedules.backfill)
+    firings = lists(schedules.firings)
+    why = calls(schedules.why)
+    next = calls(schedules.next_slots)
+    preview = calls(schedules.preview)
+
+    firing = calls(runs.firing)
+    attempts = lists(runs.attempts)
+    cancel = calls(runs.cancel)
+    replay = calls(runs.replay)
+    dead = lists(runs.dead)
+    replay_dead = calls(runs.replay_dead)
+    complete = calls(runs.complete)
+    fail = calls(runs.fail)
+    extend = calls(runs.extend)
+
+    put_secret = calls(secrets.put_secret)
+    list_secrets = lists(secrets.list_secrets)
+    delete_secret = calls(secrets.delete_secret)
+    signing_secret = calls(secrets.signing_secret)
+    rotate_signing_secret = calls(secrets.rotate_signing_secret)
+
+    create_tenant = calls(administering.create_tenant)
+    list_tenants = lists(administering.list_tenants)
+    get_tenant = calls(administering.get_tenant)
+    update_tenant = calls(administering.update_tenant)
+    delete_tenant = calls(administering.delete_tenant)
+    create_key = calls(administering.create_key)
+    list_keys = lists(administering.list_keys)
+    delete_key = calls(administering.delete_key)
+    list_circuits = lists(administering.list_circuits)
+    reset_circuit = calls(administering.reset_circuit)
+    healthz = calls(administering.healthz)
+    readyz = calls(administering.readyz)
+
+
+class AsyncClient(Base):
+    """A server's API, for programs on an event loop: as `Client`, with what it answers awaited.
+
+    Lists are not awaited themselves: `async for schedule in client.list_schedules()`.
+    """
+
+    def __init__(
+        self,
+        url: str | None = None,
+        api_key: str | None = None,
+        *,
+        timeout: float = 30.0,
+        retries: int = 3,
+        max_wait: float = 30.0,
+        data_dir: str | Path | None = None,
+        verify: ssl.SSLContext | bool = True,
+        transport: httpx.AsyncBaseTransport | None = None,
+    ) -> None:
+        super().__init__(
+            url, api_key, timeout=timeout, retries=retries, max_wait=max_wait, data_dir=data_dir
+        )
+        self._http = httpx.AsyncClient(
+            transport=transport, verify=verify, trust_env=False, follow_redirects=False
+        )
+
+    async def send(self, call: Call[T], /) -> T:
+        """Send a call, again if it is safe and need be, and give its answer."""
+        trying = self._trying(call)
+        while True:
+            outcome = await self._try(self._request(call))
+            wait = trying.again_after(outcome)
+            if wait is None:
+                return trying.result(outcome)
+            await self._clock.sleep(timedelta(seconds=wait))
+
+    async def _try(self, request: httpx.Request) -> httpx.Response | httpx.RequestError:
+        try:
+            return await self._http.send(request)
+        except httpx.RequestError as error:
+            return error
+
+    async def aclose(self) -> None:
+        """Let go of its connections."""
+        await self._http.aclose()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.aclose()
+
+    create_schedule = awaits(schedules.create_schedule)
+    create_schedules = async_sends(schedules.create_schedules)
+    list_schedules = async_lists(schedules.list_schedules)
+    get_schedule = awaits(schedules.get_schedule)
+    update_schedule = awaits(schedules.update_schedule)
+    delete_schedule = awaits(schedules.delete_schedule)
+    put_schedule = awaits(schedules.put_schedule)
+    pause = awaits(schedules.pause)
+    resume = awaits(schedules.resume)
+    trigger = awaits(schedules.trigger)
+    backfill = awaits(schedules.backfill)
+    firings = async_lists(schedules.firings)
+    why = awaits(schedules.why)
+    next = awaits(schedules.next_slots)
+    preview = awaits(schedules.preview)
+
+    firing = awaits(runs.firing)
+    attempts = async_lists(runs.attempts)
+    cancel = awaits(runs.cancel)
+    replay = awaits(runs.replay)
+    dead = async_lists(runs.dead)
+    replay_dead = awaits(runs.replay_dead)
+    complete = awaits(runs.complete)
+    fail = awaits(runs.fail)
+    extend = awaits(runs.extend)
+
+    put_secret = awaits(secrets.put_secret)
+    list_secrets = async_lists(secrets.list_secrets)
+    delete_secret = awaits(secrets.delete_secret)
+    signing_secret = awaits(secrets.signing_secret)
+    rotate_signing_secret = awaits(secrets.rotate_signing_secret)
+
+    create_tenant = awaits(administering.create_tenant)
+    list_tenants = async_lists(administering.list_tenants)
+    get_tenant = awaits(administering.get_tenant)
+    update_tenant = awaits(administering.update_tenant)
+    delete_tenant = awaits(administering.delete_tenant)
+    create_key = awaits(administering.create_key)
+    list_keys = async_lists(administering.list_keys)
+    delete_key = awaits(administering.delete_key)
+    list_circuits = async_lists(administering.list_circuits)
+    reset_circuit = awaits(administering.reset_circuit)
+    healthz = awaits(administering.healthz)
+    readyz = awaits(administering.readyz)

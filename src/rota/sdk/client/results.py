@@ -1,0 +1,154 @@
+"""What the server answers, as frozen values. Instants are aware and in UTC.
+
+A field that this version does not know is passed over, and one that the server does not send has
+its default: a client and a server of neighbouring versions understand each other.
+"""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any, Generic, TypeVar
+
+import msgspec
+
+T = TypeVar("T")
+
+_NO_OFFSET = timedelta()
+_ENDED = frozenset({"succeeded", "dead", "skipped", "missed", "cancelled"})
+
+
+class Result(msgspec.Struct, frozen=True, kw_only=True):
+    """Something the server answered."""
+
+    def __post_init__(self) -> None:
+        for name in self.__struct_fields__:
+            value = getattr(self, name)
+            if isinstance(value, datetime) and value.utcoffset() != _NO_OFFSET:
+                msgspec.structs.force_setattr(self, name, value.astimezone(UTC))
+
+
+class Page(Result, Generic[T], frozen=True, kw_only=True):
+    """Some items of a list; `next_cursor` asks for those that follow, None when there are none."""
+
+    items: tuple[T, ...]
+    next_cursor: str | None = None
+
+
+class Firing(Result, frozen=True, kw_only=True):
+    """One firing, live or ended; or a run of slots that were not fired, as one."""
+
+    id: str
+    schedule_id: str
+    scheduled_for: datetime
+    status: str
+    last_slot_at: datetime | None = None
+    slot_count: int = 1
+    reason: str | None = None
+    attempt: int = 0
+    triggered_by: str = ""
+    catch_up: bool = False
+    started_at: datetime | None = None
+    finished_at: datetime | None = None
+    duration_ms: float | None = None
+    result_code: int | None = None
+    result_excerpt: str | None = None
+    replay_of: str | None = None
+    detached_until: datetime | None = None
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether nothing more will become of it."""
+        return self.status in _ENDED
+
+
+class Attempt(Result, frozen=True, kw_only=True):
+    """One try, as much of it as the schedule's `capture` kept."""
+
+    attempt: int
+    outcome: str
+    started_at: datetime
+    error: str | None = None
+    finished_at: datetime | None = None
+    duration_ms: float | None = None
+    request: dict[str, Any] | None = None
+    response_status: int | None = None
+    response_headers: tuple[tuple[str, str], ...] | None = None
+    response_body: str | None = None
+
+
+class Slot(Result, frozen=True, kw_only=True):
+    """An instant to come, in UTC and on the wall clock of its zone."""
+
+    utc: datetime
+    local: str
+    note: str | None = None
+
+
+class Upcoming(Result, frozen=True, kw_only=True):
+    """The slots to come, and what they mean."""
+
+    slots: tuple[Slot, ...]
+    explanation: str = ""
+    timezone: str = "UTC"
+    warnings: tuple[str, ...] = ()
+
+
+class Why(Result, frozen=True, kw_only=True):
+    """What became of a slot: a firing's status, or why there is none."""
+
+    schedule_id: str
+    at: datetime
+    outcome: str
+    explanation: str
+    firing: Firing | None = None
+    previous_slot: datetime | None = None
+    next_slot: datetime | None = None
+
+
+class Backfilled(Result, frozen=True, kw_only=True):
+    """The firings that were made, in the order of their slots."""
+
+    created: int
+    items: tuple[Firing, ...] = ()
+
+
+class ReplayResult(Result, frozen=True, kw_only=True):
+    """The replays made, in order; `more` when there are dead letters left that fit."""
+
+    replayed: int
+    items: tuple[str, ...]
+    more: bool = False
+
+
+class Completion(Result, frozen=True, kw_only=True):
+    """What became of the firing; `until` is how long its work may take."""
+
+    id: str
+    attempt: int
+    status: str
+    retry_at: datetime | None = None
+    until: datetime | None = None
+
+
+class Circuit(Result, frozen=True, kw_only=True):
+    """A host that has failed since it last answered: closed, open or half_open."""
+
+    host: str
+    state: str
+    failures: int = 0
+    trips: int = 0
+    opened_at: datetime | None = None
+    open_until: datetime | None = None
+    probe_until: datetime | None = None
+    last_error: str | None = None
+    changed_at: datetime | None = None
+
+
+class Health(Result, frozen=True, kw_only=True):
+    """How a server is: `ok`, or why not."""
+
+    status: str
+    version: str = ""
+    detail: str | None = None
+
+    @property
+    def is_ok(self) -> bool:
+        return self.status == "ok"

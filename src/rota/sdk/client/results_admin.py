@@ -1,0 +1,68 @@
+"""What the server answers about tenants, keys and secrets; no repr shows what is secret."""
+
+from datetime import datetime
+
+from rota.sdk.client.results import Result
+
+
+class Tenant(Result, frozen=True, kw_only=True):
+    """A tenant, and how much of the installation is its."""
+
+    id: str
+    name: str
+    created_at: datetime
+    weight: int = 1
+    max_concurrency: int | None = None
+    create_rate: float | None = None
+    max_schedules: int | None = None
+    min_interval: str | None = None
+
+
+class Key(Result, frozen=True, kw_only=True):
+    """What may be shown of a key."""
+
+    id: str
+    tenant: str
+    prefix: str
+    created_at: datetime
+    name: str = ""
+    scopes: tuple[str, ...] = ()
+    expires_at: datetime | None = None
+    last_used_at: datetime | None = None
+
+
+class NewKey(Key, frozen=True, kw_only=True):
+    """A key that was made just now, with its text: shown once."""
+
+    key: str
+
+    def __repr__(self) -> str:
+        return f"NewKey(id={self.id!r}, prefix={self.prefix!r}, key=…)"
+
+
+class Secret(Result, frozen=True, kw_only=True):
+    """What may be shown of a secret: all but its value."""
+
+    name: str
+    version: int
+    created_at: datetime
+    updated_at: datetime
+
+
+class RetiringSecret(Result, frozen=True, kw_only=True):
+    """A version of the signing secret that signs beside the newest until it retires."""
+
+    version: int
+    retired_at: datetime
+
+
+class SigningSecret(Result, frozen=True, kw_only=True):
+    """The newest signing secret, and the versions that still sign beside it."""
+
+    secret: str
+    version: int
+    created_at: datetime
+    retiring: tuple[RetiringSecret, ...] = ()
+
+    def __repr__(self) -> str:
+        return f"SigningSecret(version={self.version}, secret=…)"

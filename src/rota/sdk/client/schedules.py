@@ -1,0 +1,174 @@
+"""A schedule as it is given to the server, and as the server shows it."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Any, Literal, TypedDict
+
+from rota.sdk.client.results import Result
+
+Length = str | int | float | timedelta
+"""A length of time: "5m", "1h30m", ISO 8601, seconds, or a timedelta."""
+Instant = str | datetime
+"""A point in time. Without an offset it is on the wall clock of the schedule's zone."""
+
+
+class ScheduleFields(TypedDict, total=False):
+    """What a schedule is made of. None takes a field back to its default."""
+
+    name: str | None
+    key: str | None
+    description: str | None
+    tags: Sequence[str] | None
+
+    cron_expr: str | None
+    interval: Length | None
+    run_at: Instant | None
+    rrule: str | None
+    text: str | None
+    timezone: str | None
+    start_at: Instant | None
+    end_at: Instant | None
+    max_firings: int | None
+
+    target_url: str | None
+    method: str | None
+    headers: Mapping[str, str] | None
+    body: str | None
+    job_type: str | None
+    stream: str | None
+    celery_task: str | None
+    queue: str | None
+
+    payload: Any
+    idempotency_key: str | None
+    """Forwarded to the target, joined with the slot; not the request's own, see `request_key`."""
+
+    misfire_policy: Literal["fire_late", "fire_most_recent", "skip"] | None
+    misfire_cap: int | None
+    misfire_grace: Length | None
+    misfire_window: Length | None
+    overlap_policy: Literal["skip", "queue", "cancel_previous", "allow"] | None
+    delivery: Literal["at_least_once", "at_most_once"] | None
+
+    timeout_seconds: float | None
+    max_attempts: int | None
+    backoff: Literal["exponential", "linear", "fixed"] | None
+    backoff_delay: Length | None
+    backoff_max: Length | None
+    retry_window: Length | None
+    success_on: Sequence[int | str] | None
+    retry_on: Sequence[int | str] | None
+    async_timeout_seconds: float | None
+    priority: int | None
+    jitter_seconds: float | None
+    fire_window_seconds: float | None
+    capture: Literal["all", "failures", "none"] | None
+
+    enabled: bool | None
+
+
+class Schedule(Result, frozen=True, kw_only=True):
+    """A schedule with every field it was made of, and where it stands.
+
+    Lengths of time are as the API writes them, such as "1h30m".
+    """
+
+    id: str
+    key: str
+    name: str
+    status: str
+    """active, paused or completed."""
+    version: int
+    """One more after every change of its fields; `if_version=` of an edit."""
+    created_at: datetime
+    updated_at: datetime
+    status_reason: str | None = None
+    next_fire_at: datetime | None = None
+    last_fire_at: datetime | None = None
+    last_status: str | None = None
+    warnings: tuple[str, ...] = ()
+    """What there is to say about it when it was just written."""
+
+    description: str | None = None
+    tags: tuple[str, ...] = ()
+    cron_expr: str | None = None
+    interval: str | int | float | None = None
+    run_at: datetime | None = None
+    rrule: str | None = None
+    text: str | None = None
+    timezone: str = "UTC"
+    start_at: datetime | None = None
+    end_at: datetime | None = None
+    max_firings: int | None = None
+    target_url: str | None = None
+    method: str | None = None
+    headers: dict[str, str] | None = None
+    body: str | None = None
+    job_type: str | None = None
+    stream: str | None = None
+    celery_task: str | None = None
+    queue: str | None = None
+    payload: Any = None
+    idempotency_key: str | None = None
+    misfire_policy: str | None = None
+    misfire_cap: int | None = None
+    misfire_grace: str | None = None
+    misfire_window: str | None = None
+    overlap_policy: str | None = None
+    delivery: str | None = None
+    timeout_seconds: float | None = None
+    max_attempts: int | None = None
+    backoff: str | None = None
+    backoff_delay: str | None = None
+    backoff_max: str | None = None
+    retry_window: str | None = None
+    success_on: tuple[int | str, ...] | None = None
+    retry_on: tuple[int | str, ...] | None = None
+    async_timeout_seconds: float | None = None
+    priority: int | None = None
+    jitter_seconds: float | None = None
+    fire_window_seconds: float | None = None
+    capture: str | None = None
+    enabled: bool = True
+
+    @property
+    def etag(self) -> str:
+        """Its version as HTTP names it."""
+        return f'"v{self.version}"'
+
+
+class FieldProblem(Result, frozen=True, kw_only=True):
+    """What is wrong with one field."""
+
+    field: str
+    message: str
+
+
+class Problem(Result, frozen=True, kw_only=True):
+    """Why one item was refused."""
+
+    status: int
+    detail: str
+    title: str = ""
+    errors: tuple[FieldProblem, ...] = ()
+
+
+class BulkItem(Result, frozen=True, kw_only=True):
+    """What became of one item: a schedule, or a problem."""
+
+    index: int
+    id: str | None = None
+    key: str | None = None
+    name: str | None = None
+    status: str | None = None
+    next_fire_at: datetime | None = None
+    warnings: tuple[str, ...] = ()
+    problem: Problem | None = None
+
+
+class BulkResult(Result, frozen=True, kw_only=True):
+    """What became of all items, in their order."""
+
+    created: int = 0
+    failed: int = 0
+    items: tuple[BulkItem, ...] = ()

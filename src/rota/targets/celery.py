@@ -1,0 +1,54 @@
+"""A Celery task: a message for a fleet of Celery workers, through the broker they share."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from rota.targets.errors import InvalidTarget, Problem, show
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+MAX_TASK = 200
+MAX_QUEUE = 100
+#: What Celery's own workers listen to unless they are told otherwise.
+USUAL_QUEUE = "celery"
+
+_TASK = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.:/<>-]*", re.ASCII)
+_QUEUE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.:-]*", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CeleryTarget:
+    """Send the task called `task` to Celery's queue `queue`."""
+
+    task: str
+    queue: str = USUAL_QUEUE
+
+    @staticmethod
+    def read(task: str, queue: str = USUAL_QUEUE) -> CeleryTarget:
+        """The target; `InvalidTarget` when a name cannot be one."""
+        problems = (*_task_problems(task), *_queue_problems(queue))
+        if problems:
+            raise InvalidTarget(problems)
+        return CeleryTarget(task=task, queue=queue)
+
+
+def _task_problems(task: str) -> Iterator[Problem]:
+    if len(task) > MAX_TASK or not _TASK.fullmatch(task):
+        yield Problem(
+            "celery_task",
+            "Invalid celery_task: expected a task's name such as proj.tasks.add, of letters, "
+            f"digits and _ . : / < > -, at most {MAX_TASK}, got {show(task)}",
+        )
+
+
+def _queue_problems(queue: str) -> Iterator[Problem]:
+    if len(queue) > MAX_QUEUE or not _QUEUE.fullmatch(queue):
+        yield Problem(
+            "queue",
+            "Invalid queue: expected a name of letters, digits and _ . : -, at most "
+            f"{MAX_QUEUE}, got {show(queue)}",
+        )

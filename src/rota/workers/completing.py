@@ -1,0 +1,67 @@
+"""The end of an attempt that its target, or a worker elsewhere, makes by itself. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from rota.queue.finish import Settlement, Tried
+from rota.workers.capture import clean
+from rota.workers.judge import Verdict, judge
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from rota.queue.claimed import Claimed
+    from rota.schedules.schedule import Schedule
+    from rota.workers.calls import Reply
+
+
+def completed(held: Claimed, result: str | None, *, now: datetime) -> Settlement:
+    """It is done, with this result."""
+    verdict = Verdict(outcome="succeeded", status="succeeded")
+    return _settlement(held, verdict, None, excerpt=result, now=now)
+
+
+def failed(held: Claimed, schedule: Schedule | None, reply: Reply, *, now: datetime) -> Settlement:
+    """It has failed: judged as any other attempt. Nothing of a deleted schedule is tried again."""
+    if schedule is None:
+        reply = replace(reply, permanent=True)
+        verdict = Verdict(outcome=_outcome(reply), status="dead", reason=reply.error)
+    else:
+        claim = held.claim
+        verdict = judge(
+            reply,
+            attempt=claim.attempt,
+            definition=schedule.definition,
+            began_at=claim.began_at,
+            now=now,
+        )
+    return _settlement(held, verdict, reply.error, excerpt=reply.error, now=now)
+
+
+def cancelled(held: Claimed, reason: str, *, now: datetime) -> Settlement:
+    """Somebody asked for its end."""
+    verdict = Verdict(outcome="cancelled", status="cancelled", reason=reason)
+    return _settlement(held, verdict, reason, excerpt=None, now=now)
+
+
+def _settlement(
+    held: Claimed, verdict: Verdict, error: str | None, *, excerpt: str | None, now: datetime
+) -> Settlement:
+    delay = verdict.delay
+    return Settlement(
+        claim=held.claim,
+        started_at=held.started_at or min(held.claim.available_at, now),
+        finished_at=now,
+        status=verdict.status,
+        reason=None if verdict.reason is None else clean(verdict.reason),
+        retry_at=None if delay is None else now + delay,
+        tried=Tried(outcome=verdict.outcome, error=None if error is None else clean(error)),
+        code=held.code,
+        excerpt=None if excerpt is None else clean(excerpt),
+    )
+
+
+def _outcome(reply: Reply) -> str:
+    return "timed_out" if reply.timed_out else "failed"

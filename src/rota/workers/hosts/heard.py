@@ -1,0 +1,55 @@
+"""What the end of an attempt says of its host. Pure."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING, Literal
+
+from rota.workers.judge import retry_after
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from rota.queue.circuits import Heard
+    from rota.workers.calls import Reply
+
+Sign = Literal["answered", "failed", "void"]
+"""`void` says nothing: the attempt was broken off by us, or never reached the host."""
+
+_BROKEN_OFF = frozenset({"cancelled", "interrupted"})
+_MAX_ERROR = 200
+_NOTHING = timedelta()
+
+
+def sign_of(reply: Reply, outcome: str) -> Sign:
+    """No answer, half an answer, 5xx and 429 are failures; any other code is a host that answers.
+
+    What the schedule calls a success is one, whatever its code.
+    """
+    if outcome in _BROKEN_OFF or reply.permanent or not reply.sent:
+        return "void"
+    if outcome == "succeeded":
+        return "answered"
+    code = reply.code
+    if reply.error is not None or code is None or code >= 500 or code == 429:
+        return "failed"
+    return "answered"
+
+
+def add(heard: Heard, sign: Sign, reply: Reply | None, *, is_probe: bool, now: datetime) -> None:
+    """Put one more attempt to what was heard before it, in the order in which they ended."""
+    if is_probe:
+        heard.probe = sign
+    if sign == "answered":
+        heard.answered = True
+        heard.failures, heard.retry_after = 0, _NOTHING
+    elif sign == "failed" and reply is not None:
+        heard.failures += 1
+        heard.error = _described(reply)
+        heard.retry_after = max(heard.retry_after, retry_after(reply, now))
+
+
+def _described(reply: Reply) -> str:
+    if reply.code is not None:
+        return f"HTTP {reply.code}"
+    return (reply.error or "no answer")[:_MAX_ERROR]

@@ -1,0 +1,79 @@
+"""What targets took on and did not complete in time: an attempt that timed out, judged as one.
+
+So is the end of what somebody cancelled meanwhile. Every worker looks, so that any one is enough.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rota import durations
+from rota.queue.finish import settle
+from rota.queue.overdue import overdue
+from rota.queue.states import NOBODY, RECALLS
+from rota.schedules import sql as schedules
+from rota.workers import completing, definitions
+from rota.workers.calls import Reply
+from rota.workers.events import FiringOverdue
+
+if TYPE_CHECKING:
+    from rota.db import Database, Tx
+    from rota.events import Bus
+    from rota.queue.claimed import Claimed
+    from rota.queue.finish import Settlement
+    from rota.schedules.schedule import Schedule
+
+
+class Overdue:
+    """Ends or retries claims that were left to their targets for too long."""
+
+    def __init__(self, db: Database, bus: Bus) -> None:
+        self._db = db
+        self._bus = bus
+
+    async def run_once(self) -> int:
+        """Settle some of what is overdue; how many it were."""
+        async with self._db.transaction() as tx:
+            settlements = await _judged(tx, await overdue(tx))
+            if settlements:
+                await settle(tx, NOBODY, settlements)
+        for each in settlements:
+            self._publish(each)
+        return len(settlements)
+
+    def _publish(self, settlement: Settlement) -> None:
+        claim, tried = settlement.claim, settlement.tried
+        cancelled = settlement.status == "cancelled"
+        self._bus.publish(
+            FiringOverdue(
+                firing_id=claim.id,
+                schedule_id=claim.schedule_id,
+                tenant_id=claim.tenant_id,
+                attempt=claim.attempt,
+                state=settlement.status or "retrying",
+                error=None if cancelled or tried is None else tried.error,
+            )
+        )
+
+
+async def _judged(tx: Tx, late: list[Claimed]) -> list[Settlement]:
+    if not late:
+        return []
+    now = await schedules.now(tx)
+    known = await definitions.load(tx, sorted({each.claim.schedule_id for each in late}))
+    judged: list[Settlement] = []
+    for each in late:
+        reason = each.claim.cancel_reason
+        if reason is not None and reason not in RECALLS:
+            judged.append(completing.cancelled(each, reason, now=now))
+        else:
+            schedule = known.get(each.claim.schedule_id)
+            judged.append(completing.failed(each, schedule, _late(schedule), now=now))
+    return judged
+
+
+def _late(schedule: Schedule | None) -> Reply:
+    within = "in time"
+    if schedule is not None:
+        within = f"within {durations.compact(schedule.definition.async_timeout)}"
+    return Reply(error=f"the target took it on and did not complete it {within}", timed_out=True)

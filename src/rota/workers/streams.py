@@ -1,0 +1,186 @@
+"""The caller of the lane `stream`: one entry in a Redis stream for every firing, however often it
+is tried.
+
+A script on the server adds the entry and remembers the firing in one step. An attempt whose reply
+was lost is repeated safely: it adds nothing, and reports the entry that is there.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, Final, Self
+
+from rota.errors import OperatorError
+from rota.targets import StreamTarget, TargetPolicy
+from rota.tenants.secrets import Masked
+from rota.workers import content
+from rota.workers.calls import Reply
+from rota.workers.fill import Unsendable, names_in
+from rota.workers.http.resolver import Resolver
+from rota.workers.last_moment import Ready
+
+if TYPE_CHECKING:
+    import ssl
+
+    from rota.queue.claim import Claim
+    from rota.schedules.schedule import Schedule
+    from rota.workers.http.resolver import Lookup
+    from rota.workers.last_moment import LastMoment
+    from rota.workers.redis_pools import Pools
+    from rota.workers.request import Request
+
+SEEN_TTL: Final = timedelta(days=1)
+"""How long a firing is remembered beside its stream, or as long as it may be tried again."""
+
+# The entry first: a stream that cannot take it must not leave a firing that looks delivered.
+_ADD: Final = """
+local entry = redis.call('GET', KEYS[1])
+if entry then
+    return entry
+end
+entry = redis.call('XADD', KEYS[2], '*', unpack(ARGV, 2))
+redis.call('SET', KEYS[1], entry, 'EX', ARGV[1])
+return entry
+"""
+_PASSWORD: Final = "Password"  # noqa: S105 - the name of a header
+_ENTRY = re.compile(rb"[0-9]{1,20}-[0-9]{1,20}")
+
+
+class StreamCaller:
+    """Adds entries to the streams that the policy allows.
+
+    async with StreamCaller(targets) as streams: ...
+
+    `last_moment` fills secrets in; without one, a stream with a password cannot be reached.
+    """
+
+    def __init__(
+        self,
+        targets: TargetPolicy | None = None,
+        *,
+        lookup: Lookup | None = None,
+        tls: ssl.SSLContext | None = None,
+        last_moment: LastMoment | None = None,
+    ) -> None:
+        self._policy = targets or TargetPolicy()
+        self._resolver = Resolver(self._policy, lookup)
+        self._tls = tls
+        self._last_moment = last_moment
+        self._pools: Pools | None = None
+
+    def prepare(self, claim: Claim, schedule: Schedule) -> StreamCall:
+        definition = schedule.definition
+        assert definition.stream is not None
+        return StreamCall(
+            caller=self,
+            claim=claim,
+            address=definition.stream,
+            facts=content.facts(claim, schedule),
+            payload=content.payload(claim, definition),
+            timeout=definition.timeout.total_seconds(),
+            # A replay is a new firing; this one is tried for the length of its window at most.
+            seen_ttl=max(SEEN_TTL, definition.retry_window + definition.timeout),
+        )
+
+    async def ready(self, claim: Claim, request: Request) -> Ready:
+        """The request with its secrets filled in."""
+        if self._last_moment is None:
+            if names := names_in(request):
+                raise Unsendable(f"expected the secret {min(names)}, got no key ring to open it by")
+            return Ready(request=request)
+        return await self._last_moment.complete(claim, request)
+
+    def pools(self) -> Pools:
+        """Made at the first use: redis is an extra, and most installations have no stream."""
+        if self._pools is None:
+            try:
+                from rota.workers.redis_pools import Guard, Pools  # noqa: PLC0415 - see above
+            except ModuleNotFoundError as error:
+                raise Unsendable(
+                    "this worker cannot reach Redis: install it with pip install 'rota[redis]'"
+                ) from error
+            guard = Guard(policy=self._policy, resolver=self._resolver, tls=self._tls)
+            self._pools = Pools(guard)
+        return self._pools
+
+    async def close(self) -> None:
+        if self._pools is not None:
+            await self._pools.close()
+        await self._resolver.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StreamCall:
+    """One entry, ready to be added."""
+
+    caller: StreamCaller
+    claim: Claim
+    address: str
+    facts: dict[str, str]
+    payload: bytes
+    timeout: float
+    seen_ttl: timedelta
+
+    @property
+    def shown(self) -> str:
+        return content.shown("XADD", self.address, self.facts, self.payload)
+
+    async def send(self) -> Reply:
+        try:
+            async with asyncio.timeout(self.timeout):
+                target = StreamTarget.read(self.address)
+                ready = await self.caller.ready(self.claim, self._template(target))
+                return await ready.scrub(await self._deliver(target, ready.request))
+        except TimeoutError:
+            return Reply(error=f"timed out after {self.timeout:g} s", timed_out=True)
+        except Unsendable as error:
+            return Reply(error=str(error), permanent=True)
+        except OperatorError as error:
+            return Reply(error=str(error))
+
+    def _template(self, target: StreamTarget) -> Request:
+        password = {} if target.secret is None else {_PASSWORD: f"${{secrets.{target.secret}}}"}
+        return content.template("XADD", "", self.payload, password)
+
+    async def _deliver(self, target: StreamTarget, request: Request) -> Reply:
+        password = request.headers.get(_PASSWORD)
+        masked = None if password is None else Masked(password)
+        pools = self.caller.pools()
+        try:
+            async with pools.client(self.claim.tenant_id, target, masked) as client:
+                entry = await self._add(client, target, request.body)
+        except Exception as error:  # noqa: BLE001 - whatever a stranger's server does is a reply
+            from rota.workers.redis_failures import reply_of  # noqa: PLC0415 - redis is an extra
+
+            return reply_of(error)
+        return Reply(body=entry) if _ENTRY.fullmatch(entry) else Reply(error=_STRANGE)
+
+    async def _add(self, client: Any, target: StreamTarget, payload: bytes) -> bytes:
+        said = {**self.facts, "payload": payload}
+        entry = await client.eval(
+            _ADD,
+            2,
+            _seen_key(target.name, self.facts["firing_id"]),
+            target.name,
+            int(self.seen_ttl.total_seconds()),
+            *(part for pair in said.items() for part in pair),
+        )
+        return entry if isinstance(entry, bytes) else b""
+
+
+_STRANGE: Final = "Redis: expected the id of an entry, got something else"
+
+
+def _seen_key(stream: str, firing_id: str) -> str:
+    """In the stream's own slot of a cluster: what is in braces decides."""
+    tag = stream if "{" in stream else f"{{{stream}}}"
+    return f"rota:{tag}:{firing_id}"

@@ -1,0 +1,127 @@
+"""Workers and a host that fails: the circuit opens, waits, is tried, and closes; all for real."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tests.db.hosts_support import (
+    MILLISECOND,
+    calling,
+    fire_many,
+    knows_open,
+    target,
+    until,
+    working,
+)
+from tests.db.queue_support import SECOND, attempt_rows, database_now, fire, queue_rows
+
+from rota.queue import circuits
+from rota.queue.circuits import Rules
+from rota.workers.events import FiringFinished
+from rota.workers.hosts.events import CircuitClosed, CircuitOpened, FiringPostponed
+from rota.workers.hosts.limits import Limits
+
+if TYPE_CHECKING:
+    from rota.db import Database
+
+
+async def test_a_host_that_fails_is_left_alone_and_tried_by_one_until_it_answers(
+    db: Database,
+) -> None:
+    """HX5: opens after so many failures, no attempt is used meanwhile, one probe closes it, and the
+    backlog flows; hosts that answer notice nothing."""
+    async with target() as sick, target(well=True) as healthy, working(db) as (_, recorder):
+        failing = await calling(db, sick, max_attempts=3)
+        fine = await calling(db, healthy)
+        await fire_many(db, failing, 5)
+        opened = await recorder.wait_for(CircuitOpened)
+        assert (opened.host, opened.failures) == (sick.host, 5)
+        calls = sick.arrived
+        assert calls == 5
+        # Twenty more are turned away; the healthy host goes on.
+        backlog = await fire_many(db, failing, 20, available_in=10 * MILLISECOND)
+        await fire_many(db, fine, 10)
+        await until(lambda: len(recorder.all(FiringPostponed)) >= 20)
+        await until(lambda: len(recorder.all(FiringFinished)) == 10)
+        assert healthy.arrived == 10
+        assert sick.arrived == calls
+        rows = await queue_rows(db)
+        assert {rows[id_]["attempt"] for id_ in backlog if rows[id_]["state"] == "waiting"} == {0}
+        # One probe fails: open again, for longer.
+        again = await recorder.wait_for(CircuitOpened, where=lambda event: event != opened)
+        assert sick.arrived == calls + 1
+        assert again.until - opened.until > 2 * SECOND
+        sick.well = True
+        closed = await recorder.wait_for(CircuitClosed)
+        assert closed.host == sick.host
+        await until(lambda: len(recorder.all(FiringFinished)) == 35)
+    assert {event.status for event in recorder.all(FiringFinished)} == {"succeeded"}
+    assert await queue_rows(db) == {}
+    async with db.transaction() as tx:
+        assert await circuits.read(tx) == {}
+    # Every attempt that was recorded was a call, and every call an attempt.
+    assert len(await attempt_rows(db)) == sick.arrived + healthy.arrived
+
+
+async def test_three_workers_count_together_and_send_one_probe(db: Database) -> None:
+    async with (
+        target() as sick,
+        working(db) as (first, one),
+        working(db) as (second, two),
+        working(db) as (third, three),
+    ):
+        workers, recorders = (first, second, third), (one, two, three)
+        schedule = await calling(db, sick, max_attempts=30)
+        await fire_many(db, schedule, 5)
+        await until(lambda: sum(len(each.all(CircuitOpened)) for each in recorders) == 1)
+        assert sick.arrived == 5
+        await until(lambda: all(knows_open(each, sick) for each in workers))
+        await fire_many(db, schedule, 60)
+        await until(lambda: sum(len(each.all(CircuitOpened)) for each in recorders) == 2)
+        # Sixty-five wait for it at three workers: one of them was allowed to try.
+        assert sick.arrived == 6
+        sick.well = True
+        await until(lambda: any(each.all(CircuitClosed) for each in recorders))
+        await until(lambda: sum(len(each.all(FiringFinished)) for each in recorders) == 65)
+    assert sum(len(each.all(CircuitClosed)) for each in recorders) == 1
+    assert sick.arrived == 65 + 6
+
+
+async def test_a_worker_that_starts_while_a_circuit_is_open_leaves_the_host_alone(
+    db: Database,
+) -> None:
+    async with target() as sick:
+        schedule = await calling(db, sick)
+        slow = Limits(circuit=Rules(failures=5, interval=30 * SECOND))
+        async with working(db, limits=slow) as (_, recorder):
+            await fire_many(db, schedule, 5)
+            await recorder.wait_for(CircuitOpened)
+        await fire_many(db, schedule, 10)
+        async with working(db, limits=slow) as (worker, recorder):
+            await until(lambda: len(recorder.all(FiringPostponed)) >= 10)
+            await until(lambda: worker.held == 0)
+            # Until somebody says that the host is well again.
+            async with db.transaction() as tx:
+                assert await circuits.reset(tx, sick.host)
+            sick.well = True
+            fresh = await fire(db, schedule, available_in=500 * MILLISECOND)
+            await recorder.wait_for(FiringFinished, where=lambda event: event.firing_id == fresh)
+    assert sick.arrived == 6
+
+
+async def test_a_client_error_is_an_answer_and_opens_nothing(db: Database) -> None:
+    async with target(code=404) as sick, working(db) as (_, recorder):
+        await fire_many(db, await calling(db, sick), 12)
+        await until(lambda: len(recorder.all(FiringFinished)) == 12)
+        async with db.transaction() as tx:
+            assert await circuits.read(tx) == {}
+    assert recorder.all(CircuitOpened) == []
+    assert sick.arrived == 12
+
+
+async def test_a_host_that_asks_for_time_gets_it(db: Database) -> None:
+    """429 and Retry-After: open for as long as it says, though the interval is shorter."""
+    async with target(code=429, retry_after="7") as sick, working(db) as (_, recorder):
+        await fire_many(db, await calling(db, sick), 5)
+        opened = await recorder.wait_for(CircuitOpened)
+        assert opened.until - await database_now(db) > 5 * SECOND

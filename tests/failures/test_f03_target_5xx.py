@@ -1,0 +1,66 @@
+"""F3: a target answers 5xx, every time."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import pytest
+from tests.cluster.nodes import cluster
+from tests.failures.scenes import ADMIN_KEY, attempts, calls, ended, get, queued
+
+from rota import ids
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.db.schedules import Office
+    from tests.failures.target import Target
+
+    from rota.db import Database
+
+pytestmark = pytest.mark.timeout(60)
+
+DELAYS = [timedelta(seconds=seconds) for seconds in (0.4, 0.8, 1.0, 1.0)]
+"""Doubling from the delay up to the longest."""
+SLACK = timedelta(seconds=2)
+"""A worker's poll, and a busy machine."""
+
+
+async def test_f3_target_5xx(
+    tmp_path: Path, dsn: str, db: Database, office: Office, target: Target
+) -> None:
+    """F3: backoff, capped, then dead and in the dead-letter list (RT2, RT4, RT5, I15).
+
+    The owner is not alerted yet: there are no channels.
+    """
+    target.status = 503
+    async with cluster(tmp_path, dsn, ROTA_ADMIN_KEY=ADMIN_KEY) as nodes:
+        api, _ = await nodes.start("api", "worker")
+        schedule = await calls(
+            office,
+            target,
+            "broken",
+            max_attempts=5,
+            backoff="exponential",
+            backoff_delay=0.4,
+            backoff_max=1,
+        )
+        run = await office.trigger(schedule)
+        waiting = await queued(db, schedule, state="retrying")
+        (firing,) = await ended(db, schedule)
+        tries = await attempts(db, run.id)
+        (letter,) = (await get(f"{api.url}/v1/dead"))["items"]
+    assert letter["id"] == ids.to_text(ids.Kind.FIRING, run.id)
+    assert waiting["available_at"] > tries[0]["finished_at"], "the wait is in the database"
+    assert (firing["id"], firing["status"], firing["attempt"]) == (run.id, "dead", 5)
+    assert firing["reason"] == "HTTP 503, after 5 attempts"
+    assert [(row["attempt"], row["outcome"], row["response_status"]) for row in tries] == [
+        (number, "failed", 503) for number in (1, 2, 3, 4, 5)
+    ]
+    waits = [after["started_at"] - before["finished_at"] for before, after in pairwise(tries)]
+    for wait, delay in zip(waits, DELAYS, strict=True):
+        assert delay <= wait < delay + SLACK, waits
+    assert [each.attempt for each in target.receipts] == [1, 2, 3, 4, 5]
+    assert len({each.key for each in target.receipts}) == 1

@@ -1,0 +1,55 @@
+"""A server on a database of its own calls nothing private unless it is told to (S1)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from tests.process.serving import Server, eventually, serving, target
+from tests.process.test_cli_program import run
+
+from rota.tenants import keys
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+pytestmark = pytest.mark.timeout(240)
+
+ADMIN = keys.new().text
+CLOSED = {"ROTA_ADMIN_KEY": ADMIN, "ROTA_ALLOW_PRIVATE_TARGETS": ""}
+
+
+def _beside(server: Server) -> dict[str, str]:
+    return {"ROTA_URL": server.url, "ROTA_API_KEY": ADMIN}
+
+
+def test_a_private_target_is_refused_when_it_is_written(tmp_path: Path, dsn: str) -> None:
+    with target() as sink, serving(tmp_path, "--dsn", dsn, **CLOSED) as server:
+        added = run(tmp_path, "add", "s", "0 0 1 1 *", sink.url, **_beside(server))
+        assert added.code != 0
+        assert "the address 127.0.0.1 is loopback; ROTA_ALLOW_PRIVATE_TARGETS=1" in added.err
+        assert sink.all_calls() == []
+
+
+def test_a_worker_that_is_not_told_calls_nothing_private(tmp_path: Path, dsn: str) -> None:
+    """The API's machine may be told something else than the worker's."""
+    api, rest = tmp_path / "api", tmp_path / "rest"
+    api.mkdir()
+    rest.mkdir()
+    with target() as sink, serving(api, "--dsn", dsn, "--role", "api", ROTA_ADMIN_KEY=ADMIN) as web:
+        url = sink.url.replace("127.0.0.1", "localhost")
+        made = run(
+            *(api, "add", "s", "0 0 1 1 *", url, "--attempts", "1", "--json"), **_beside(web)
+        )
+        assert made.code == 0, made.err
+        run(api, "trigger", "s", **_beside(web))
+        with serving(rest, "--dsn", dsn, **CLOSED):
+            path = f"/v1/schedules/{made.json['id']}/firings"
+
+            def dead() -> dict[str, Any] | None:
+                items: list[dict[str, Any]] = web.get(path, ADMIN)[1]["items"]
+                return next((each for each in items if each["status"] == "dead"), None)
+
+            firing = eventually(dead)
+        assert sink.all_calls() == []
+    assert "localhost is this machine" in firing["result_excerpt"]

@@ -1,0 +1,226 @@
+"""The pure core of `rota plan` and `rota apply`: what is wanted and what there is → what to do."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.unit.cli.declared import HTTP, NOW, TASK, Server, document, entries, want
+
+from rota.cli.declare import exported, slots, yamls
+from rota.cli.declare.documents import Read, of_text
+from rota.cli.declare.plan import make, same
+
+#: Dozens of schedules each: fewer examples, and no haste on a busy machine.
+QUICK = settings(deadline=None, max_examples=60)
+
+
+@QUICK
+@given(entries(), entries(), st.booleans())
+def test_applying_a_plan_makes_the_next_plan_empty(
+    before: list[dict[str, Any]], after: list[dict[str, Any]], prune: bool
+) -> None:
+    server = Server()
+    for version in (before, after):
+        server.apply(server.plan(document(*version), prune=prune))
+        again = server.plan(document(*version), prune=prune)
+        assert (again.size, again.refused) == (0, ())
+        assert {each.key for each in again.unchanged} == {each["key"] for each in version}
+    if prune:
+        assert server.records.keys() == {each["key"] for each in after}
+
+
+@QUICK
+@given(entries(), entries(), st.randoms())
+def test_the_order_of_neither_side_matters(
+    before: list[dict[str, Any]], after: list[dict[str, Any]], random: Any
+) -> None:
+    server = Server()
+    server.apply(server.plan(document(*before)))
+    wanted, standing = want(document(*after)), server.standing()
+    straight = make(wanted, standing, owners={"ops"}, prune=True)
+    random.shuffle(wanted)
+    random.shuffle(standing)
+    assert make(wanted, standing, owners={"ops"}, prune=True) == straight
+
+
+@QUICK
+@given(entries(), entries(keys="defghi"), entries(keys="xyz"))
+def test_pruning_never_touches_what_the_file_does_not_own(
+    ours: list[dict[str, Any]], theirs: list[dict[str, Any]], nobodys: list[dict[str, Any]]
+) -> None:
+    server = Server()
+    server.apply(server.plan(document(*ours)))
+    server.apply(server.plan(document(*nobodys, owner=None)))
+    free = [each for each in theirs if each["key"] not in server.records]
+    server.apply(server.plan(document(*free, owner="them")))
+    plan = server.plan(document(), prune=True)
+    assert {each.key for each in plan.removals} == {each["key"] for each in ours}
+
+
+@QUICK
+@given(entries(), entries(keys="uvw"))
+def test_an_export_is_taken_back_with_nothing_to_do(
+    ours: list[dict[str, Any]], nobodys: list[dict[str, Any]]
+) -> None:
+    server = Server()
+    server.apply(server.plan(document(*ours)))
+    server.apply(server.plan(document(*nobodys, owner=None)))
+    text = yamls.dump(exported.documents(server.standing(), now=NOW))
+    wrong: list[Any] = []
+    read = [found for found, _ in of_text(text, "export.yaml", "export", wrong)]
+    assert wrong == []
+    plan = server.plan(*read, prune=True)
+    assert (plan.size, plan.refused) == (0, ())
+    assert len(plan.unchanged) == len(ours) + len(nobodys)
+
+
+def test_an_export_has_only_what_is_not_as_it_would_be_anyway() -> None:
+    server = Server()
+    entry = {"key": "a", **HTTP, "priority": 5, "max_attempts": 3, "timezone": "UTC", "tags": ["x"]}
+    server.apply(server.plan(document(entry)))
+    assert exported.documents(server.standing(), now=NOW) == [
+        {"owner": "ops", "schedules": [{"key": "a", "tags": ["x"], **HTTP}]}
+    ]
+
+
+def test_a_change_names_each_field_as_it_is_and_as_it_should_be() -> None:
+    server = Server()
+    server.apply(server.plan(document({"key": "a", **TASK})))
+    plan = server.plan(document({"key": "a", **TASK, "priority": 9, "payload": {"n": 1}}))
+    (change,) = plan.changes
+    assert change.fields == {"priority": (5, 9), "payload": (None, {"n": 1})}
+    assert not change.is_retimed
+
+
+def test_what_is_left_out_goes_back_to_its_default() -> None:
+    server = Server()
+    server.apply(server.plan(document({"key": "a", **TASK, "description": "x"})))
+    (change,) = server.plan(document({"key": "a", **TASK})).changes
+    assert change.fields == {"description": ("x", "")}
+
+
+def test_a_schedule_that_somebody_paused_stays_so_unless_the_file_says_otherwise() -> None:
+    server = Server()
+    server.apply(server.plan(document({"key": "a", **TASK, "enabled": False})))
+    assert server.plan(document({"key": "a", **TASK})).size == 0
+    (change,) = server.plan(document({"key": "a", **TASK, "enabled": True})).changes
+    assert change.fields == {"enabled": (False, True)}
+
+
+def test_what_another_file_owns_is_refused_unless_it_is_taken_over() -> None:
+    server = Server()
+    server.apply(server.plan(document({"key": "a", **TASK}, owner="them")))
+    (problem,) = server.plan(document({"key": "a", **TASK})).refused
+    assert 'it is owned by "them", not by "ops"' in str(problem)
+    plan = server.plan(document({"key": "a", **TASK}), take_over=True)
+    assert plan.refused == ()
+    server.apply(plan)
+    assert server.standing()[0].owners == ("ops",)
+
+
+def test_what_nobody_owns_is_adopted_and_that_shows_as_a_change() -> None:
+    server = Server()
+    server.apply(server.plan(document({"key": "a", **TASK}, owner=None)))
+    (change,) = server.plan(document({"key": "a", **TASK})).changes
+    assert change.fields == {"tags": ([], ["applied:ops"])}
+
+
+def test_without_prune_what_the_files_no_longer_have_is_told() -> None:
+    server = Server()
+    server.apply(server.plan(document({"key": "a", **TASK})))
+    plan = server.plan(document())
+    assert (plan.size, [each.key for each in plan.left]) == (0, ["a"])
+
+
+def test_a_schedule_whose_time_has_passed_may_stand_but_not_be_made() -> None:
+    past = {"key": "a", "run_at": "2020-01-01T00:00:00Z", "job_type": "x"}
+    server = Server()
+    (problem,) = server.plan(document(past)).refused
+    assert "No upcoming schedule found" in str(problem)
+    server.put("a", {**past, "tags": ["applied:ops"]})
+    assert server.plan(document(past)).refused == ()
+    (problem,) = server.plan(document({**past, "run_at": "2021-01-01T00:00:00Z"})).refused
+    assert "No upcoming schedule found" in str(problem)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "expected"),
+    [
+        (1, 1.0, True),
+        (1, True, False),
+        ({"a": [1, {"b": None}]}, {"a": [1.0, {"b": None}]}, True),
+        ({"a": [0]}, {"a": [False]}, False),
+        ({"a": None}, {}, False),
+        ([1, 2], [2, 1], False),
+        (None, "", False),
+    ],
+)
+def test_values_are_compared_as_json(one: object, other: object, expected: bool) -> None:
+    assert same(one, other) is expected
+
+
+def _shifts(server: Server, *entries: dict[str, Any], days: int = 7) -> dict[str, slots.Shift]:
+    plan = server.plan(document(*entries), prune=True)
+    return slots.shifts(plan, now=NOW, days=days)
+
+
+def test_a_new_schedule_shows_when_it_will_fire_in_its_own_zone() -> None:
+    entry = {"key": "a", **TASK, "timezone": "America/New_York"}
+    shift = _shifts(Server(), entry)["a"]
+    assert (shift.appear.count, shift.disappear.count) == (7, 0)
+    assert shift.appear.timezone == "America/New_York"
+    assert shift.appear.first[0] == datetime(2027, 1, 4, 14, tzinfo=UTC)
+    assert shift.appear.local()[0].isoformat() == "2027-01-04T09:00:00-05:00"
+
+
+def test_only_times_that_differ_appear_or_disappear() -> None:
+    server = Server()
+    server.apply(server.plan(document({"key": "a", "cron_expr": "0 9,12 * * *", "job_type": "x"})))
+    shift = _shifts(server, {"key": "a", "cron_expr": "0 9,15 * * *", "job_type": "x"}, days=1)["a"]
+    assert shift.disappear.first == (datetime(2027, 1, 5, 12, tzinfo=UTC),)
+    assert shift.appear.first == (datetime(2027, 1, 4, 15, tzinfo=UTC),)
+
+
+def test_a_change_of_something_else_moves_no_fire_time() -> None:
+    server = Server()
+    server.apply(server.plan(document({"key": "a", **HTTP})))
+    assert _shifts(server, {"key": "a", **HTTP, "priority": 1}) == {}
+
+
+def test_pausing_and_deleting_make_fire_times_disappear() -> None:
+    server = Server()
+    server.apply(server.plan(document({"key": "a", **TASK}, {"key": "b", **TASK})))
+    found = _shifts(server, {"key": "a", **TASK, "enabled": False}, days=2)
+    assert {key: shift.disappear.count for key, shift in found.items()} == {"a": 2, "b": 2}
+    assert all(shift.appear.count == 0 for shift in found.values())
+
+
+def test_an_interval_is_counted_from_the_slot_that_the_server_names() -> None:
+    server = Server()
+    server.apply(server.plan(document({"key": "a", **HTTP})))
+    server.records["a"]["next_fire_at"] = "2027-01-04T12:03:20Z"
+    shift = _shifts(server, days=1)["a"]
+    assert shift.disappear.first[:2] == (
+        datetime(2027, 1, 4, 12, 3, 20, tzinfo=UTC),
+        datetime(2027, 1, 4, 12, 8, 20, tzinfo=UTC),
+    )
+
+
+def test_of_very_many_fire_times_a_part_is_counted_and_said_so() -> None:
+    shift = _shifts(Server(), {"key": "a", "interval": "1s", "job_type": "x"})["a"]
+    assert shift.is_cut
+    assert shift.appear.count == slots.COUNTED
+    assert len(shift.appear.first) == slots.SHOWN
+    assert shift.until == NOW + slots.COUNTED * (shift.appear.first[1] - shift.appear.first[0])
+
+
+def test_no_fire_times_are_worked_out_for_no_days() -> None:
+    assert _shifts(Server(), {"key": "a", **TASK}, days=0) == {}
+
+
+def test_a_file_without_schedules_still_owns_what_it_had() -> None:
+    assert Read((document(),)).owners == {"ops"}
