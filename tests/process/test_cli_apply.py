@@ -214,6 +214,25 @@ def test_pruning_needs_an_owner(server: Server) -> None:
     assert set(owned(server, "me")) == {"stdin"}
 
 
+def test_a_number_in_a_payload_takes_the_place_of_true(server: Server) -> None:
+    """Equal to Python, and not to whoever gets it."""
+    for value in (True, 1):
+        file = write(server, "kinds.json", {"schedules": [task("kinds", payload={"on": value})]})
+        assert server.rota("apply", file).code == 0
+        assert owned(server, "kinds")["kinds"]["payload"]["on"] is value
+        assert server.rota("plan", file, "--exit-code").code == 0
+
+
+def test_a_tenant_that_may_not_create_so_fast_is_waited_for(server: Server) -> None:
+    """TN2."""
+    assert server.rota("tenant", "add", "slow", "--create-rate", "2").code == 0
+    key = server.rota("key", "new", "--tenant", "slow").out.strip()
+    file = write(server, "slow.json", {"schedules": [task(f"slow-{n}") for n in range(5)]})
+    applied = server.rota("apply", file, ROTA_API_KEY=key)
+    assert applied.out == "5 created, 0 changed, 0 deleted, 0 unchanged.\n"
+    assert "The server asks to wait 1 s." in applied.err
+
+
 CRONTAB = """\
 MAILTO=ops@example.com
 CRON_TZ=Europe/Madrid

@@ -25,7 +25,7 @@ from rota.schedules.definition import (
     OverlapPolicy,
 )
 from rota.schedules.errors import InvalidSchedule
-from rota.schedules.values import Values
+from rota.schedules.values import Values, same_json
 from rota.targets import (
     OPEN,
     CeleryTarget,
@@ -313,6 +313,7 @@ def _written(value: Any) -> Any:
 
 def same(one: Definition, other: Definition) -> bool:
     """Whether nothing has changed but how it should begin."""
+    # The payload once more, as JSON: to Python {"on": 1} and {"on": true} are equal.
     return msgspec.structs.replace(one, enabled=True) == msgspec.structs.replace(
         other, enabled=True
-    )
+    ) and same_json(one.payload, other.payload)

@@ -213,6 +213,17 @@ def wrong_with_placeholders(value: object) -> str | None:
     return placeholders.wrong_with(msgspec.json.encode(value).decode())
 
 
+def same_json(one: object, other: object) -> bool:
+    """Whether two values are the same JSON: 1 is 1.0, and not true as it is to Python."""
+    if isinstance(one, dict) and isinstance(other, dict):
+        first, second = cast("dict[str, object]", one), cast("dict[str, object]", other)
+        return first.keys() == second.keys() and all(same_json(first[k], second[k]) for k in first)
+    if isinstance(one, list) and isinstance(other, list):
+        here, there = cast("list[object]", one), cast("list[object]", other)
+        return len(here) == len(there) and all(map(same_json, here, there))
+    return isinstance(one, bool) == isinstance(other, bool) and one == other
+
+
 def _length(value: object) -> timedelta | None:
     try:
         if isinstance(value, str):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -149,6 +148,7 @@ def test_a_folder_stands_for_all_its_files_but_the_hidden(tmp_path: Path) -> Non
         ("", "f.yaml: expected an object with a list of schedules, got nothing"),
         ("# all gone", "got nothing"),
         ("- 1", "expected an object with a list of schedules, got a number"),
+        ("- key: a\n- key: b", "got a list: put it under `schedules:`"),
         ("owner: x", "f.yaml:1: expected an object with a list of schedules, got none"),
         ("schedules:", "got none"),
         ("schedules: [3]", "f.yaml:1: schedules[0]: expected an object, got a number"),
@@ -173,6 +173,7 @@ def test_each_entry_knows_its_line() -> None:
     ]
 
 
-def test_depth_beyond_reason_is_a_sentence() -> None:
+@pytest.mark.parametrize("is_json", [True, False])
+def test_depth_beyond_reason_is_a_sentence(is_json: bool) -> None:
     with pytest.raises(InvalidInput):
-        yamls.load("[" * sys.getrecursionlimit() * 2, is_json=True)
+        yamls.load("[" * 100_000 + "]" * 100_000, is_json=is_json)

@@ -12,7 +12,8 @@ from tests.unit.cli.declared import HTTP, NOW, TASK, Server, document, entries, 
 
 from rota.cli.declare import exported, slots, yamls
 from rota.cli.declare.documents import Read, of_text
-from rota.cli.declare.plan import make, same
+from rota.cli.declare.plan import make
+from rota.schedules.values import same_json
 
 #: Dozens of schedules each: fewer examples, and no haste on a busy machine.
 QUICK = settings(deadline=None, max_examples=60)
@@ -129,6 +130,19 @@ def test_what_nobody_owns_is_adopted_and_that_shows_as_a_change() -> None:
     assert change.fields == {"tags": ([], ["applied:ops"])}
 
 
+def test_it_does_not_matter_where_among_the_tags_the_owners_stands() -> None:
+    server = Server()
+    server.put("a", {**TASK, "tags": ["applied:ops", "x"]})
+    assert server.plan(document({"key": "a", **TASK, "tags": ["x"]})).size == 0
+
+
+def test_a_field_that_only_a_newer_server_knows_is_left_alone() -> None:
+    server = Server()
+    server.apply(server.plan(document({"key": "a", **TASK})))
+    server.records["a"]["novelty"] = 3
+    assert server.plan(document({"key": "a", **TASK})).size == 0
+
+
 def test_without_prune_what_the_files_no_longer_have_is_told() -> None:
     server = Server()
     server.apply(server.plan(document({"key": "a", **TASK})))
@@ -160,7 +174,7 @@ def test_a_schedule_whose_time_has_passed_may_stand_but_not_be_made() -> None:
     ],
 )
 def test_values_are_compared_as_json(one: object, other: object, expected: bool) -> None:
-    assert same(one, other) is expected
+    assert same_json(one, other) is expected
 
 
 def _shifts(server: Server, *entries: dict[str, Any], days: int = 7) -> dict[str, slots.Shift]:

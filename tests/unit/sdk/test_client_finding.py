@@ -86,6 +86,10 @@ def test_without_a_key_only_what_needs_one_is_refused(tmp_path: Path) -> None:
         "http://a:b@x",
         "http://x?y",
         "http://x:0",
+        "http://x:99999",
+        "http://xn--.example",
+        "http://[::1",
+        "http://x/?",
         "http://x y",
     ],
 )

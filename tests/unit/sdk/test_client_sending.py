@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import threading
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
@@ -163,6 +164,20 @@ async def test_the_other_client_raises_alike() -> None:
     async with rota.AsyncClient(URL, "rota_k", transport=transport) as client:
         with pytest.raises(errors.NotFound, match="there is none"):
             await client.get_schedule("sch_1")
+
+
+def test_whoever_closes_the_client_ends_its_wait() -> None:
+    network = Network([_problem(429, wait="29"), _ok()])
+    client = _sync(network)
+
+    def closing(request: httpx.Request) -> httpx.Response:
+        threading.Thread(target=client.close).start()
+        return network(request)
+
+    client._http = httpx.Client(transport=httpx.MockTransport(closing))
+    with pytest.raises(errors.TooManyRequests):
+        client.get_schedule("sch_1")
+    assert len(network.seen) == 1
 
 
 def test_what_an_earlier_try_deleted_is_deleted() -> None:

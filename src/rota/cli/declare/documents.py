@@ -98,6 +98,10 @@ def of_text(
     except InvalidInput as error:
         problems.append(Problem(Place(file=file), None, error.message))
         return []
+    if any(_is_bare_list(each.value) for each in texts):
+        wrong = _expected("a list") + ": put it under `schedules:`"
+        problems.append(Problem(Place(file=file), None, wrong))
+        return []
     parts = [part for each in texts for part in _parts(each)]
     if not parts:
         # A file that was cut off must not look like one that has no schedules any more.
@@ -125,6 +129,14 @@ def _parts(text: yamls.Text) -> list[yamls.Text]:
     if not isinstance(text.value, list):
         return [text]
     return [yamls.Text(each, {}) for each in cast("list[Any]", text.value)]
+
+
+def _is_bare_list(value: object) -> bool:
+    """Whether it is a list of schedules, and not of documents with schedules."""
+    listed = cast("list[object]", value) if isinstance(value, list) else []
+    return any(isinstance(each, dict) for each in listed) and not any(
+        isinstance(each, dict) and "schedules" in each for each in listed
+    )
 
 
 def _document(

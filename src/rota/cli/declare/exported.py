@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from rota.cli.declare.plan import same
 from rota.cli.declare.standing import without_owner
 from rota.schedules import fields, names
 from rota.schedules.errors import InvalidSchedule
+from rota.schedules.values import same_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -41,8 +41,7 @@ def documents(
 
 def entry(standing: Standing, *, now: datetime) -> dict[str, Any]:
     """What a file has to say to get this schedule."""
-    whole = {name: value for name, value in standing.written.items() if name in names.FIELDS}
-    brief = _brief(whole, now)
+    brief = _brief(standing.written, now)
     tags = without_owner(brief.pop("tags", None) or [])
     if tags:
         brief["tags"] = tags
@@ -58,11 +57,15 @@ def _brief(whole: Mapping[str, Any], now: datetime) -> dict[str, Any]:
     differing = {
         name: value
         for name, value in whole.items()
-        if name in least or not same(value, usual.get(name))
+        if name in least or not same_json(value, usual.get(name))
     }
     made = _written(differing, now) or {}
     # Some defaults depend on other fields: what is left out must be what comes back.
-    return differing if same(made | {"enabled": True}, {**whole, "enabled": True}) else dict(whole)
+    return (
+        differing
+        if same_json(made | {"enabled": True}, {**whole, "enabled": True})
+        else dict(whole)
+    )
 
 
 def _written(given: Mapping[str, Any], now: datetime) -> dict[str, Any] | None:

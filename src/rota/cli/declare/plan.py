@@ -7,10 +7,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from rota.cli.declare.problems import Problem
+from rota.cli.declare.standing import owners as owners_of
+from rota.cli.declare.standing import without_owner
 from rota.schedules import names
+from rota.schedules.values import same_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -38,6 +41,11 @@ class Change:
     def is_retimed(self) -> bool:
         """Whether its slots are counted anew."""
         return not _TIMING.isdisjoint(self.fields)
+
+    @property
+    def moves_slots(self) -> bool:
+        """Whether it may fire at other times than before."""
+        return self.is_retimed or "enabled" in self.fields
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,7 +111,7 @@ def differences(wanted: Wanted, standing: Standing) -> dict[str, tuple[Any, Any]
     found = {
         name: (old.get(name), new.get(name))
         for name in (*new, *(name for name in old if name not in new))
-        if not same(old.get(name), new.get(name))
+        if not same_json(_compared(name, old), _compared(name, new))
     }
     runs = standing.status != "paused"
     # One that has come to its end has nothing to pause.
@@ -113,15 +121,10 @@ def differences(wanted: Wanted, standing: Standing) -> dict[str, tuple[Any, Any]
     return found
 
 
-def same(one: object, other: object) -> bool:
-    """Whether two values are the same JSON: 1 is 1.0, and not true as it is to Python."""
-    if isinstance(one, dict) and isinstance(other, dict):
-        first, second = cast("dict[str, object]", one), cast("dict[str, object]", other)
-        return first.keys() == second.keys() and all(same(first[k], second[k]) for k in first)
-    if isinstance(one, list) and isinstance(other, list):
-        here, there = cast("list[object]", one), cast("list[object]", other)
-        return len(here) == len(there) and all(map(same, here, there))
-    return isinstance(one, bool) == isinstance(other, bool) and one == other
+def _compared(name: str, written: Mapping[str, Any]) -> Any:
+    """A field's value; of tags, the owner's wherever among the others it stands."""
+    value = written.get(name)
+    return [without_owner(value), sorted(owners_of(value))] if name == "tags" and value else value
 
 
 def _refused(

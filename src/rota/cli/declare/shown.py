@@ -89,8 +89,8 @@ def as_json(plan: Plan, shifts: Mapping[str, Shift]) -> dict[str, Any]:
 
 def _show_rest(plan: Plan, shifts: Mapping[str, Shift], days: int) -> None:
     output.say(summary(plan), style="bold")
-    moved = [each for each in plan.changes if each.is_retimed]
-    unseen = len(plan.creates) + len(moved) + len(plan.removals) - len(shifts)
+    moved = sum(each.moves_slots for each in plan.changes)
+    unseen = len(plan.creates) + moved + len(plan.removals) - len(shifts)
     if days > 0 and unseen > 0:
         output.note(f"The fire times of {unseen} more are not shown: there are too many.")
     if (left := leftovers(plan)) is not None:

@@ -74,18 +74,14 @@ def shifts(plan: Plan, *, now: datetime, days: int) -> dict[str, Shift]:
     """
     pairs = chain(
         ((each.key, None, each) for each in plan.creates),
-        ((each.key, each.standing, each.wanted) for each in plan.changes),
+        ((each.key, each.standing, each.wanted) for each in plan.changes if each.moves_slots),
         ((each.key, each, None) for each in plan.removals),
     )
-    retimed = {each.key for each in plan.changes if each.is_retimed or "enabled" in each.fields}
-    changed = {each.key for each in plan.changes}
     found: dict[str, Shift] = {}
     spent = 0
     for key, standing, wanted in pairs:
         if days <= 0 or spent > BUDGET:
             break
-        if key in changed and key not in retimed:
-            continue
         before, after = _before(standing, now), _after(wanted, standing, now)
         found[key], used = _shift(before, after, now=now, until=now + timedelta(days=days))
         spent += used

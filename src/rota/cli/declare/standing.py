@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     from rota.schedules.definition import Definition
 
-_NOT_COMPARED = ("enabled",)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Standing:
@@ -37,9 +35,8 @@ class Standing:
 
     def definition(self, now: datetime) -> Definition | None:
         """None for one that this version cannot read: then it can be compared, but not run."""
-        known = {name: self.written[name] for name in names.FIELDS & self.written.keys()}
         try:
-            return fields.read(known, now=now, require_future=False).definition
+            return fields.read(self.written, now=now, require_future=False).definition
         except InvalidSchedule:
             return None
 
@@ -55,7 +52,7 @@ def of_record(record: Mapping[str, Any]) -> Standing:
         written={
             name: value
             for name, value in record.items()
-            if value is not None and name not in names.READ_ONLY and name not in _NOT_COMPARED
+            if value is not None and name in names.FIELDS and name != "enabled"
         },
         next_fire_at=datetime.fromisoformat(upcoming) if upcoming else None,
     )

@@ -25,6 +25,7 @@ _FLOAT = re.compile(r"[-+]?[0-9]+\.[0-9]*([eE][-+]?[0-9]+)?", re.ASCII)
 _WORDS = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
 _OTHER_LINES = re.compile(r"[\r\x85\u2028\u2029\ufeff]")
 _LONGEST_NUMBER = 400
+_DEEPEST = 200
 
 Lines = dict[tuple[str | int, ...], int]
 """The line on which each value two steps deep begins, by the way to it."""
@@ -88,8 +89,22 @@ _Dumper.add_representer(str, _represent_text)
 def _compose(text: str) -> list[yaml.Node]:
     # The one in C is ten times as fast, and is not there in every build.
     loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    compose: Any = getattr(yaml, "compose_all")  # noqa: B009 - its stub says nothing of types
+    parse: Any = getattr(yaml, "parse")  # noqa: B009 - its stub says nothing of types
+    compose: Any = getattr(yaml, "compose_all")  # noqa: B009 - as above
+    _refuse_depth(parse(text, Loader=loader))
     return [node for node in compose(text, Loader=loader) if node is not None]
+
+
+def _refuse_depth(events: Iterable[yaml.Event]) -> None:
+    """Looked at first: the composer in C overflows its stack, and takes the program with it."""
+    depth = 0
+    for event in events:
+        if isinstance(event, yaml.CollectionStartEvent):
+            depth += 1
+        elif isinstance(event, yaml.CollectionEndEvent):
+            depth -= 1
+        if depth > _DEEPEST:
+            raise InvalidInput(f"expected at most {_DEEPEST} values within each other, got more")
 
 
 class _Reading:

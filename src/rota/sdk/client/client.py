@@ -62,10 +62,9 @@ class Client(Base):
         while True:
             outcome = self._try(self._request(call))
             wait = trying.again_after(outcome)
-            if wait is None:
+            # Whoever closes the client meanwhile ends the wait.
+            if wait is None or self._closed.wait(wait):
                 return trying.result(outcome)
-            # Whoever closes the client does not wait for this.
-            self._closed.wait(wait)
 
     def _try(self, request: httpx.Request) -> httpx.Response | httpx.RequestError:
         try:

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+import httpx
+
 from rota import config as configuration
 from rota.errors import InvalidConfig, InvalidInput
 from rota.sdk.client.call import visible
@@ -62,16 +64,18 @@ def _read(folder: Path, name: str) -> str | None:
 
 
 def _checked(url: str) -> str:
-    try:
-        parts = urlsplit(url)
-        fits = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except ValueError:
-        fits = False
-    else:
-        # Names and passwords in an address end up in logs.
-        fits = fits and "@" not in parts.netloc and not parts.query and not parts.fragment
-    if not fits or not url.isprintable() or " " in url:
+    if not _is_address(url):
         raise InvalidInput(
             "url: expected an address such as https://rota.example:7682, got another", field="url"
         )
     return url.rstrip("/")
+
+
+def _is_address(url: str) -> bool:
+    try:
+        parts, port = httpx.URL(url), urlsplit(url).port
+        is_host = parts.scheme in ("http", "https") and bool(parts.host) and port != 0
+    except (httpx.InvalidURL, ValueError):
+        return False
+    # Names and passwords in an address end up in logs.
+    return is_host and not set(url) & set("?# @")

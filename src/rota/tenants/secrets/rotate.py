@@ -9,10 +9,10 @@ then both keys are needed, and both are used.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, LiteralString
+from typing import TYPE_CHECKING
 
 from rota.errors import OperatorError
-from rota.tenants.secrets import cipher, sql
+from rota.tenants.secrets import cipher, rotate_sql, sql
 from rota.tenants.secrets.cipher import BrokenSecret, Sealed
 from rota.tenants.secrets.ring import HOW_TO_SET
 from rota.tenants.secrets.service import wrap
@@ -26,42 +26,6 @@ if TYPE_CHECKING:
     from rota.tenants.secrets.service import Vault
 
 _BATCH = 100
-
-# In one order, so that two rotations at once wait for each other and never in a circle.
-_OLD_DATA_KEYS: LiteralString = """
-    SELECT id, tenant_id, ring_key_id, nonce, ciphertext FROM data_keys
-     WHERE ring_key_id <> $1
-     ORDER BY id
-     LIMIT $2
-       FOR NO KEY UPDATE
-"""
-
-_REWRAP_DATA_KEY: LiteralString = """
-    UPDATE data_keys SET ring_key_id = $2, nonce = $3, ciphertext = $4, wrapped_at = now()
-     WHERE id = $1
-"""
-
-_OLD_INSTALLATION_KEYS: LiteralString = """
-    SELECT name, ring_key_id, nonce, ciphertext FROM installation_keys
-     WHERE ring_key_id <> $1
-     ORDER BY name
-       FOR UPDATE
-"""
-
-_REWRAP_INSTALLATION_KEY: LiteralString = """
-    UPDATE installation_keys SET ring_key_id = $2, nonce = $3, ciphertext = $4 WHERE name = $1
-"""
-
-_USED: LiteralString = """
-    SELECT ring_key_id FROM data_keys UNION SELECT ring_key_id FROM installation_keys
-"""
-
-# One of each is enough to see whether the ring's key of that id is the right one.
-_SAMPLES: LiteralString = """
-    SELECT DISTINCT ON (ring_key_id) id, tenant_id, ring_key_id, nonce, ciphertext
-      FROM data_keys
-     ORDER BY ring_key_id, id
-"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,7 +61,7 @@ async def rotate(
 
 async def used_ids(tx: Tx) -> set[str]:
     """The ids of the ring keys with which something in the database is sealed."""
-    return {row["ring_key_id"] for row in await tx.fetch(_USED)}
+    return {row["ring_key_id"] for row in await tx.fetch(rotate_sql.USED)}
 
 
 async def check(tx: Tx, rings: Rings, vault: Vault) -> None:
@@ -112,7 +76,7 @@ async def check(tx: Tx, rings: Rings, vault: Vault) -> None:
     ring = rings.now()
     for key_id in sorted(used):
         ring.key(key_id)
-    for row in await tx.fetch(_SAMPLES):
+    for row in await tx.fetch(rotate_sql.SAMPLES):
         key = sql.wrapped_key(row)
         try:
             vault.unwrap(key)
@@ -124,22 +88,22 @@ async def check(tx: Tx, rings: Rings, vault: Vault) -> None:
 
 
 async def _data_keys(tx: Tx, ring: Ring) -> int:
-    rows = await tx.fetch(_OLD_DATA_KEYS, ring.current, _BATCH)
+    rows = await tx.fetch(rotate_sql.OLD_DATA_KEYS, ring.current, _BATCH)
     for row in rows:
         old = sql.wrapped_key(row)
         place = cipher.place_of_data_key(old.tenant_id, old.id)
         plain = cipher.unseal(ring.key(old.ring_key_id), old.sealed, place=place)
         new = wrap(ring, plain, tenant_id=old.tenant_id, key_id=old.id)
-        await tx.execute(_REWRAP_DATA_KEY, new.id, new.ring_key_id, *new.sealed)
+        await tx.execute(rotate_sql.REWRAP_DATA_KEY, new.id, new.ring_key_id, *new.sealed)
     return len(rows)
 
 
 async def _installation_keys(tx: Tx, ring: Ring) -> int:
-    rows = await tx.fetch(_OLD_INSTALLATION_KEYS, ring.current)
+    rows = await tx.fetch(rotate_sql.OLD_INSTALLATION_KEYS, ring.current)
     for row in rows:
         place = cipher.place_of_installation_key(row["name"])
         sealed = Sealed(row["nonce"], row["ciphertext"])
         plain = cipher.unseal(ring.key(row["ring_key_id"]), sealed, place=place)
         new = cipher.seal(ring.key(ring.current), plain, place=place)
-        await tx.execute(_REWRAP_INSTALLATION_KEY, row["name"], ring.current, *new)
+        await tx.execute(rotate_sql.REWRAP_INSTALLATION_KEY, row["name"], ring.current, *new)
     return len(rows)
