@@ -9,6 +9,7 @@ import httpx
 
 from rota.api.app import create
 from rota.db import Database, Retry
+from rota.version import __version__
 
 if TYPE_CHECKING:
     from rota.api.engine import Engine
@@ -20,7 +21,8 @@ def _client(engine: Engine) -> httpx.AsyncClient:
 
 
 async def test_a_process_that_works_says_so_without_a_key(http: httpx.AsyncClient) -> None:
-    assert (await http.get("/healthz")).json()["status"] == "ok"
+    lives = (await http.get("/healthz")).json()
+    assert (lives["status"], lives["version"]) == ("ok", __version__)
     ready = await http.get("/readyz")
     assert (ready.status_code, ready.json()["status"]) == (200, "ok")
 

@@ -69,7 +69,8 @@ async def sink(made: S) -> AsyncGenerator[S]:
     runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1)
     app.router.add_post("/{wait:[0-9]+}", made.answer)
     await runner.setup()
-    site = web.TCPSite(runner, "127.0.0.1", 0)
+    # A herd comes at once; who finds no place tries again after one second, then three, seven, …
+    site = web.TCPSite(runner, "127.0.0.1", 0, backlog=4096)
     await site.start()
     host, port = runner.addresses[0][:2]
     made.url = f"http://{host}:{port}"

@@ -76,3 +76,16 @@ def test_a_bad_zone_is_refused_before_any_server_is_asked(tmp_path: Path) -> Non
     shown = run(tmp_path, "add", "x", "2090-01-01 09:00", "https://x", "--tz", "EST", **BESIDE)
     assert shown.code == 1
     assert "Use IANA format" in shown.err
+
+
+def test_the_key_in_the_data_folder_goes_to_no_other_server(tmp_path: Path) -> None:
+    folder = tmp_path / ".local" / "share" / "rota"
+    folder.mkdir(parents=True)
+    (folder / "url").write_text("http://127.0.0.1:9")
+    (folder / "key").write_text("rota_x_y")
+    shown = run(tmp_path, "list", "--url", "http://127.0.0.1:10")
+    assert shown.code == 1
+    assert "ROTA_API_KEY" in shown.err
+    assert "rota_x_y" not in shown.err
+    # To the one that wrote it, it would go: there is nobody there.
+    assert "expected a server" in run(tmp_path, "list").err

@@ -100,7 +100,7 @@ async def _story(ask: Asking, place: Target) -> None:
 
 
 def test_every_method_of_the_client_works(server: Server) -> None:
-    """AP1: one method per route, against the real program."""
+    """AP1 to AP7 through one method per route, against the real program."""
     with target() as place, rota.Client(data_dir=_data_dir(server.home)) as client:
         ask = Asking(client)
         asyncio.run(_story(ask, place))
@@ -108,7 +108,7 @@ def test_every_method_of_the_client_works(server: Server) -> None:
 
 
 async def test_every_method_of_the_async_client_works(server: Server) -> None:
-    """AP1: the same with the other."""
+    """AP1 to AP7: the same with the other."""
     with target() as place:
         async with rota.AsyncClient(data_dir=_data_dir(server.home)) as client:
             ask = Asking(client)

@@ -14,12 +14,13 @@ from rota.version import __version__
 _PATIENCE_SECONDS = 2.0
 
 
-class Health(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Health(msgspec.Struct, frozen=True, kw_only=True):
     """How a process is: `ok`, or why not."""
 
     status: str
     version: str = __version__
     detail: str | None = None
+    """What is in the way."""
 
 
 @get("/healthz", opt=access.PUBLIC)

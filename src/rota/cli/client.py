@@ -120,7 +120,8 @@ def connect(
 ) -> Client:
     """The server that flags, environment or `rota.toml` name; else the one of the data folder."""
     config = configuration.read({"url": url, "data_dir": data_dir}, file=file)
-    return Client(url=config.url or _found_url(config), key=config.api_key or _found_key(config))
+    address = config.url or _found_url(config)
+    return Client(url=address, key=config.api_key or _found_key(config, address))
 
 
 def segment(text: str) -> str:
@@ -136,11 +137,15 @@ def _found_url(config: Config) -> str:
     return url
 
 
-def _found_key(config: Config) -> str:
+def _found_key(config: Config, url: str) -> str:
+    """The key that the server left in the data folder; it goes to no server but that one."""
     key = files.read(config.data_dir, files.KEY)
-    if key is None:
+    if key is None or files.read(config.data_dir, files.URL) != url.rstrip("/"):
         raise InvalidConfig(
-            (f"api_key: expected a key, found none in {config.data_dir}: set ROTA_API_KEY",)
+            (
+                f"api_key: expected a key to {url}, found none in {config.data_dir}: "
+                "set ROTA_API_KEY",
+            )
         )
     return key
 

@@ -48,7 +48,9 @@ def _job_type_problems(job_type: str) -> Iterator[Problem]:
 
 def _queue_problems(queue: str) -> Iterator[Problem]:
     if queue in RESERVED_QUEUES:
-        yield Problem("queue", f"Invalid queue: {show(queue)} is kept for calls of URLs, streams and Celery")
+        yield Problem(
+            "queue", f"Invalid queue: {show(queue)} is kept for calls of URLs, streams and Celery"
+        )
     elif len(queue) > MAX_QUEUE or not _QUEUE.fullmatch(queue):
         yield Problem(
             "queue",

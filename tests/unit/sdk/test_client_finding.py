@@ -57,7 +57,7 @@ def test_what_is_given_comes_first(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_key_in_the_folder_goes_to_no_other_server(tmp_path: Path) -> None:
-    """S9: it is an admin key of the server on this machine."""
+    """It is an admin key of the server on this machine."""
     folder = _served(tmp_path)
     assert find("https://elsewhere.example", None, folder).key is None
     assert find(f"{URL}/", None, folder).key == "rota_found_here"

@@ -14,7 +14,7 @@ NOON = datetime(2027, 1, 1, 12, tzinfo=UTC)
 
 
 def test_a_field_that_is_not_known_is_passed_over() -> None:
-    """AP1: a client of an older version reads what a newer server writes."""
+    """A client of an older version reads what a newer server writes."""
     text = msgspec.json.encode(
         {
             "items": [

@@ -76,7 +76,7 @@ def _methods(kind: type) -> dict[str, inspect.Signature]:
 
 
 def test_every_operation_of_the_api_has_a_route_and_every_route_is_one() -> None:
-    """AP1: one method per route. Whoever adds an operation adds it to both clients."""
+    """One method per route. Whoever adds an operation adds it to both clients."""
     assert {(each.method, each.path) for each in CALLS.values()} == set(OPERATIONS)
     assert len(CALLS) == len(operations.ALL)
 
@@ -121,7 +121,7 @@ def test_help_says_what_the_route_says() -> None:
 
 @pytest.mark.parametrize("name", CALLS)
 def test_what_is_safe_to_repeat_is_what_the_api_says_is(name: str) -> None:
-    """AP9: a POST is repeated only with an Idempotency-Key, which goes where it is understood."""
+    """A POST is repeated only with an Idempotency-Key, which goes where it is understood."""
     call = CALLS[name]
     operation = OPERATIONS[call.method, call.path]
     assert (REQUEST_KEY in call.headers) is (REQUEST_KEY in operation.headers)

@@ -104,7 +104,7 @@ PASSING: list[Answer] = [
 def test_a_safe_call_is_sent_again_the_same(
     trouble: Answer, work: Callable[[rota.Client], Any]
 ) -> None:
-    """AP9: with the same Idempotency-Key, so that it is carried out once."""
+    """With the same Idempotency-Key, so that it is carried out once."""
     network = Network([trouble, trouble, _ok()])
     assert _try(network, work).id == "sch_1"
     assert len(network.seen) == 3
@@ -238,7 +238,7 @@ def test_the_fields_at_fault_are_named_and_the_error_survives_pickling() -> None
     ids=str,
 )
 def test_what_is_not_rota_is_told_and_no_redirect_is_followed(answer: Answer) -> None:
-    """S9: the key goes to the server that was named, and no other."""
+    """The key goes to the server that was named, and no other."""
     network = Network([answer])
     with pytest.raises(errors.Unreachable, match=r"expected Rota at http://rota\.example"):
         _try(network, RETRIED[0])

@@ -118,8 +118,7 @@ def _job(line: str, number: int, state: _State, *, system: bool) -> Job | Refuse
             "call Rota instead, as with `rota trigger NAME`",
         )
     if len(parts) <= columns:
-        user = " a user" if system else ""
-        expected = f"five fields{' and' if not system else ','}{user}{' and' * system} a command"
+        expected = "five fields, a user and a command" if system else "five fields and a command"
         return Refused(number, f"expected {expected}, or NAME=value, got {line[:60]!r}")
     wrong = state.line_of_wrong_zone()
     if wrong is not None:
