@@ -11,12 +11,13 @@ from bench.core.stand import stands
 from bench.delivery import memory, rate
 from bench.delivery.target import serving
 from bench.frame.discover import Benchmark
+from rota.runtime.collector import calm
 
 if TYPE_CHECKING:
     from bench.frame.measure import Session
     from bench.frame.results import Row
 
-SCHEDULES = 10_000
+SCHEDULES = 1_000
 
 _METHOD = (
     (
@@ -26,9 +27,9 @@ _METHOD = (
     ),
     (
         "Rota is one worker, with its default settings, on uvloop: it claims firings that wait, "
-        "makes the requests of their schedules, sends them with Rota's headers, judges the answers "
-        "and records each firing with its attempt, request and response. The queue is full at the "
-        "start, so claiming and recording are within the time."
+        "makes the requests of their schedules, signs them, sends them with Rota's headers, judges "
+        "the answers and records each firing with its attempt, request and response. The queue is "
+        "full at the start, so claiming and recording are within the time."
     ),
     (
         "The bare loops send requests of the same size from as many connections as the worker has "
@@ -48,6 +49,7 @@ def run(session: Session) -> list[Row]:
 
 async def _run(session: Session) -> list[Row]:
     async with stands(SCHEDULES, session=session) as (stand,):
+        calm()  # as a server does when it has started
         with serving() as port:
             return [
                 *await rate.rows(session, stand, port),

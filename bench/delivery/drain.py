@@ -9,10 +9,15 @@ from uuid import uuid4
 from rota.clock import SystemClock
 from rota.db import Listener
 from rota.events import Bus
+from rota.queue.tokens import Tokens
 from rota.schedules.definition import HTTP_LANE
 from rota.targets import TargetPolicy
+from rota.tenants.secrets import Rings, Vault
+from rota.tenants.secrets.ring import new_entry, parse
+from rota.workers.callback import Callback
 from rota.workers.events import FiringFinished
 from rota.workers.http import HttpCaller
+from rota.workers.last_moment import LastMoment
 from rota.workers.news import CHANNELS
 from rota.workers.pool import Worker
 
@@ -21,6 +26,7 @@ if TYPE_CHECKING:
     from rota.workers.pace import Pace
 
 _CLOCK = SystemClock()
+RING = parse(new_entry("bench"), where="the benchmark")
 
 _AIM: LiteralString = """
     UPDATE schedules
@@ -51,6 +57,14 @@ async def fill(stand: Stand, port: int, count: int) -> None:
     await stand.admin.execute(_FILL, count, stand.tenant_id, port, await stand.now())
 
 
+async def _as_served(stand: Stand, policy: TargetPolicy) -> HttpCaller:
+    """With all that a server adds to a request: the signature, and the token of the attempt."""
+    vault = Vault(Rings.fixed(RING))
+    key = await stand.db.run(vault.token_key)
+    moment = LastMoment(stand.db, vault, clock=_CLOCK)
+    return HttpCaller(policy, last_moment=moment, callback=Callback(Tokens(key)))
+
+
 async def drain(stand: Stand, count: int, *, pace: Pace | None = None) -> float:
     """The seconds that one worker takes until all are recorded as succeeded."""
     bus = Bus()
@@ -66,7 +80,8 @@ async def drain(stand: Stand, count: int, *, pace: Pace | None = None) -> float:
 
     bus.subscribe(FiringFinished, hear)
     policy = TargetPolicy(allow_private=True)
-    async with Listener(stand.db.dsn, [*CHANNELS]) as news, HttpCaller(policy) as http:
+    caller = await _as_served(stand, policy)
+    async with Listener(stand.db.dsn, [*CHANNELS]) as news, caller as http:
         start = _CLOCK.monotonic()
         worker = Worker(
             stand.db, id_=uuid4(), callers={HTTP_LANE: http}, listener=news, bus=bus, pace=pace

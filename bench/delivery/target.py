@@ -45,7 +45,7 @@ async def _serve() -> None:
 @contextmanager
 def serving() -> Generator[int]:
     """Its port, for as long as the block lasts."""
-    program = [sys.executable, "-m", "bench.delivery.target"]
+    program = [sys.executable, __file__]
     with subprocess.Popen(program, stdout=subprocess.PIPE, text=True) as process:
         try:
             assert process.stdout is not None

@@ -31,6 +31,12 @@ _RANDOM_BYTES = 10
 _FIRING = blake2b(digest_size=_RANDOM_BYTES, person=b"rota firing")
 
 
+# Crockford's base 32, two characters at a time: five bits each, thirteen pairs for 128 bits.
+_DIGITS = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+_PAIRS = tuple(first + second for first in _DIGITS for second in _DIGITS)
+_SHIFTS = tuple(range(120, -1, -10))
+
+
 class Kind(StrEnum):
     """What an id names, by the prefix it is shown with."""
 
@@ -82,7 +88,8 @@ def manual_firing_id(at: datetime) -> UUID:
 
 def to_text(kind: Kind, id_: UUID) -> str:
     """The id as people and programs see it: `sch_01HX…`."""
-    return f"{kind.value}_{ULID(id_.bytes)}"
+    number = id_.int
+    return f"{kind.value}_{''.join([_PAIRS[number >> shift & 1023] for shift in _SHIFTS])}"
 
 
 def from_text(kind: Kind, text: str) -> UUID:

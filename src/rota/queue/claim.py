@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from itertools import accumulate, islice
 from operator import itemgetter
 from typing import TYPE_CHECKING, Final
 from uuid import UUID
+
+import msgspec
 
 from rota.queue import claim_sql as sql
 from rota.queue.fairness import Turns, Want, wants_of
@@ -22,9 +24,11 @@ if TYPE_CHECKING:
 _NOBODY: Final = UUID(int=0)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Claim:
-    """A firing that a worker holds. It may be begun at `available_at`, never before (I9)."""
+class Claim(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A firing that a worker holds. It may be begun at `available_at`, never before (I9).
+
+    A Struct, because they are made by the thousand: in a quarter of a dataclass's time.
+    """
 
     id: UUID
     """The firing's."""
@@ -58,7 +62,7 @@ class Claim:
     """The tenant's, when it was claimed."""
 
 
-_COLUMNS: Final = len(fields(Claim)) - 1
+_COLUMNS: Final = len(Claim.__struct_fields__) - 1
 """Of a row: all of a claim but the tenant's weight."""
 
 

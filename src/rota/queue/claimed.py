@@ -27,6 +27,8 @@ class Claimed:
     """None while its worker has not heard from the target."""
     code: int | None
     """What the target answered when it took the work on."""
+    by: str | None = None
+    """What the worker calls itself, if it was pulled and has said so."""
 
     @property
     def is_detached(self) -> bool:
@@ -49,10 +51,12 @@ async def keep(tx: Tx, held: Claimed, length: timedelta) -> datetime:
 def of_row(row: Row) -> Claimed:
     """What a row of the statements here is."""
     values = dict(row.items())
-    apart = {name: values.pop(name) for name in ("worker", "started_at", "response_status")}
+    names = ("worker", "started_at", "response_status", "pulled_by")
+    apart = {name: values.pop(name) for name in names}
     return Claimed(
         claim=Claim(**values),
         worker=apart["worker"],
         started_at=apart["started_at"],
         code=apart["response_status"],
+        by=apart["pulled_by"],
     )

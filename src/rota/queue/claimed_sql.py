@@ -9,7 +9,8 @@ _CLAIMED: LiteralString = """
            q.claimed_until, q.fence, q.attempt, q.priority, q.catch_up, q.triggered_by, q.lane,
            q.cancel_reason, q.payload, q.replay_of, q.host, q.worker,
            coalesce(q.began_at, q.available_at) AS began_at,
-           a.started_at, a.response_status
+           coalesce(a.started_at, q.pulled_at) AS started_at, a.response_status,
+           q.pulled_by
       FROM queue q
       LEFT JOIN attempts a
         ON a.firing_id = q.id AND a.attempt = q.attempt AND a.scheduled_for = q.scheduled_for

@@ -43,6 +43,8 @@ def excerpt(reply: Reply, *, capture: Capture, ok: bool) -> str | None:
 
 def clean(text: str) -> str:
     """Text that the database can hold: no NUL, no halves of surrogate pairs."""
+    if text.isascii() and "\0" not in text:
+        return text
     return text.encode(errors="replace").decode().replace("\0", "\ufffd")
 
 

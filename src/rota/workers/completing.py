@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from rota.queue.finish import Settlement, Tried
 from rota.workers.capture import clean
 from rota.workers.judge import Verdict, judge
@@ -57,7 +59,12 @@ def _settlement(
         status=verdict.status,
         reason=None if verdict.reason is None else clean(verdict.reason),
         retry_at=None if delay is None else now + delay,
-        tried=Tried(outcome=verdict.outcome, error=None if error is None else clean(error)),
+        tried=Tried(
+            outcome=verdict.outcome,
+            error=None if error is None else clean(error),
+            # Who did it, where a pull worker has said so; of a call, its request is kept already.
+            request=None if held.by is None else msgspec.json.encode({"worker": held.by}).decode(),
+        ),
         code=held.code,
         excerpt=None if excerpt is None else clean(excerpt),
     )

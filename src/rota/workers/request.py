@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from rota import ids
+from rota.targets.http import FORBIDDEN_PREFIXES
 from rota.version import __version__
 from rota.workers.capture import clean
 
@@ -25,8 +26,11 @@ if TYPE_CHECKING:
 USER_AGENT = f"Rota/{__version__}"
 
 
-HIDDEN_HEADERS: Final = frozenset({"rota-token", "webhook-signature"})
-"""Shown without their values: who has them can speak for the target, or for Rota."""
+HIDDEN_HEADERS: Final = ("Rota-Token", "webhook-signature")
+"""Shown without their values: who has them can speak for the target, or for Rota. Only Rota can set
+them, so they are always spelt so."""
+
+_JSON = "application/json"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -46,44 +50,71 @@ class Request:
         seen = {
             "method": self.method,
             "url": self.url,
-            "headers": {
-                name: "…" if name.lower() in HIDDEN_HEADERS else value
-                for name, value in self.headers.items()
-            },
+            "headers": self._shown_headers(),
             "body": clean(self.body.decode(errors="replace")),
         }
         return msgspec.json.encode(seen).decode()
+
+    def _shown_headers(self) -> dict[str, str]:
+        headers = dict(self.headers)
+        for name in HIDDEN_HEADERS:
+            if name in headers:
+                headers[name] = "…"
+        return headers
 
     def __repr__(self) -> str:
         # Once it is filled in, every part of it may hold a secret.
         return f"Request({self.method} …)"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Still:
+    """What all requests of a schedule have in common, worked out once."""
+
+    method: str
+    url: str
+    headers: Mapping[str, str]
+    body: bytes
+    is_payload: bool
+    definition: Definition
+
+    @staticmethod
+    def of(definition: Definition) -> Still:
+        body, kind = _body(definition)
+        assert definition.target_url is not None
+        return Still(
+            method=definition.method,
+            url=definition.target_url,
+            headers=_headers(definition, kind),
+            body=body,
+            is_payload=definition.body is None,
+            definition=definition,
+        )
+
+    def request(self, claim: Claim) -> Request:
+        """With what this firing has to say."""
+        headers, body, is_payload = self.headers, self.body, self.is_payload
+        if claim.payload is not None:
+            headers = _headers(self.definition, _JSON)
+            body, is_payload = claim.payload.encode(), True
+        return Request(
+            method=self.method,
+            url=self.url,
+            headers={**headers, **rota_headers(claim, self.definition)},
+            body=body,
+            is_payload=is_payload,
+        )
+
+
 def request_of(claim: Claim, schedule: Schedule) -> Request:
     """The schedule's target, with what this firing has to say."""
-    definition = schedule.definition
-    body, kind = _body(claim, definition)
-    is_payload = claim.payload is not None or definition.body is None
-    headers = {"User-Agent": USER_AGENT, "Accept": "*/*"}
-    if kind is not None:
-        headers["Content-Type"] = kind
-    headers = _over(headers, definition.headers)
-    # Compressed answers are refused: a kilobyte can unpack to a gigabyte (S5).
-    headers = _over(headers, {"Accept-Encoding": "identity", **rota_headers(claim, schedule)})
-    assert definition.target_url is not None
-    return Request(
-        method=definition.method,
-        url=definition.target_url,
-        headers=headers,
-        body=body,
-        is_payload=is_payload,
-    )
+    return Still.of(schedule.definition).request(claim)
 
 
-def rota_headers(claim: Claim, schedule: Schedule) -> dict[str, str]:
+def rota_headers(claim: Claim, definition: Definition) -> dict[str, str]:
     """Who calls, for which slot, and how a duplicate can be told (DS3, DS4, HX8)."""
     firing = ids.to_text(ids.Kind.FIRING, claim.id)
-    own_key = schedule.definition.idempotency_key
+    own_key = definition.idempotency_key
     headers = {
         "Idempotency-Key": firing if own_key is None else _of_slot(own_key, claim),
         "Rota-Schedule-Id": _schedule_text(claim.schedule_id),
@@ -117,15 +148,28 @@ def instant_text(instant: datetime) -> str:
     return instant.astimezone(UTC).isoformat().replace("+00:00", "Z")
 
 
-def _body(claim: Claim, definition: Definition) -> tuple[bytes, str | None]:
-    """The content and its type: a payload given for this run, the body, or the payload."""
-    if claim.payload is not None:
-        return claim.payload.encode(), "application/json"
+def _body(definition: Definition) -> tuple[bytes, str | None]:
+    """The content and its type."""
     if definition.body is not None:
         return definition.body.encode(), "text/plain; charset=utf-8"
     if definition.payload is not None:
-        return msgspec.json.encode(definition.payload), "application/json"
+        return msgspec.json.encode(definition.payload), _JSON
     return b"", None
+
+
+def _headers(definition: Definition, kind: str | None) -> dict[str, str]:
+    """Ours, the owner's in their place, and what nobody may change."""
+    headers = {"User-Agent": USER_AGENT, "Accept": "*/*"}
+    if kind is not None:
+        headers["Content-Type"] = kind
+    # Refused when it is made; whatever is stored, Rota's own names are Rota's.
+    theirs = {name: value for name, value in definition.headers.items() if not _is_ours(name)}
+    # Compressed answers are refused: a kilobyte can unpack to a gigabyte (S5).
+    return _over(_over(headers, theirs), {"Accept-Encoding": "identity"})
+
+
+def _is_ours(name: str) -> bool:
+    return name.lower() == "idempotency-key" or name.lower().startswith(FORBIDDEN_PREFIXES)
 
 
 def _over(headers: dict[str, str], more: Mapping[str, str]) -> dict[str, str]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+from collections import OrderedDict
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Final, Self
 
 from rota.errors import OperatorError
 from rota.targets import TargetPolicy, TargetRefused
@@ -15,17 +16,22 @@ from rota.workers.http.client import Client
 from rota.workers.http.connection import MAX_BODY
 from rota.workers.http.failures import described
 from rota.workers.last_moment import Ready
-from rota.workers.request import request_of
+from rota.workers.request import Still
 
 if TYPE_CHECKING:
     import ssl
+    from uuid import UUID
 
     from rota.queue.claim import Claim
+    from rota.schedules.definition import Definition
     from rota.schedules.schedule import Schedule
     from rota.workers.callback import Callback
     from rota.workers.http.resolver import Lookup
     from rota.workers.last_moment import LastMoment
     from rota.workers.request import Request
+
+
+_MAX_STILLS: Final = 10_000
 
 
 class HttpCaller:
@@ -51,10 +57,11 @@ class HttpCaller:
         self._callback = callback
         policy = targets or TargetPolicy()
         self._client = Client(policy, lookup=lookup, tls=tls, max_body=max_body)
+        self._stills: OrderedDict[tuple[UUID, int], Still] = OrderedDict()
 
     def prepare(self, claim: Claim, schedule: Schedule) -> HttpCall:
         definition = schedule.definition
-        request = request_of(claim, schedule)
+        request = self._still(claim, definition).request(claim)
         if self._callback is not None:
             headers = {**request.headers, **self._callback.headers(claim)}
             request = replace(request, headers=headers)
@@ -68,6 +75,15 @@ class HttpCaller:
             timeout=definition.timeout.total_seconds(),
             once=definition.delivery == "at_most_once",
         )
+
+    def _still(self, claim: Claim, definition: Definition) -> Still:
+        key = claim.schedule_id, claim.version
+        still = self._stills.get(key)
+        if still is None or still.definition is not definition:
+            still = self._stills[key] = Still.of(definition)
+            if len(self._stills) > _MAX_STILLS:
+                self._stills.popitem(last=False)
+        return still
 
     async def close(self) -> None:
         await self._client.close()
