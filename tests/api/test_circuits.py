@@ -86,3 +86,20 @@ async def test_circuits_are_for_administrators(engine: Engine, http: httpx.Async
     writer = await caller(engine, http, "read", "write")
     problem(await writer.get("/v1/circuits"), 403)
     problem(await writer.delete("/v1/circuits/x.example"), 403)
+
+
+async def test_another_tenants_admin_learns_nothing_of_others_hosts(
+    engine: Engine, http: httpx.AsyncClient, api: Api
+) -> None:
+    """S10."""
+    await fail(api, "down.example")
+    theirs = await caller(engine, http, "admin", tenant="acme")
+    listed = await theirs.get("/v1/circuits")
+    problem(listed, 403)
+    assert "down.example" not in listed.text
+    answers = [
+        await theirs.delete(f"/v1/circuits/{host}") for host in ("down.example", "x.example")
+    ]
+    assert answers[0].status_code == 403
+    assert answers[0].content == answers[1].content
+    assert len((await api.get("/v1/circuits")).json()["items"]) == 1

@@ -1,4 +1,4 @@
-"""`/v1/circuits`: the hosts that fail, whoever's schedules call them; so for administrators."""
+"""`/v1/circuits`: the hosts that fail, whoever's schedules call them; so for the operator alone."""
 
 from datetime import datetime
 from http import HTTPStatus
@@ -7,7 +7,7 @@ import msgspec
 from litestar import delete, get
 
 from rota.api import access, cursors, models
-from rota.api.given import AnyRequest, Named, TheEngine
+from rota.api.given import AnyRequest, Caller, Named, TheEngine
 from rota.api.problems import Refused, shown
 from rota.api.queries import Query
 from rota.db import Tx
@@ -34,8 +34,9 @@ class CircuitShown(msgspec.Struct, frozen=True, kw_only=True):
 
 
 @get("/v1/circuits", opt=access.needs("admin"))
-async def list_circuits(request: AnyRequest, engine: TheEngine) -> models.Page:
+async def list_circuits(request: AnyRequest, engine: TheEngine, caller: Caller) -> models.Page:
     """List the hosts that fail, by name."""
+    access.require_operator(caller)
     query = Query(request, "limit", "cursor")
     limit = query.limit()
     after = cursors.decode(query.text("cursor"), str)
@@ -49,14 +50,15 @@ async def list_circuits(request: AnyRequest, engine: TheEngine) -> models.Page:
     found = await engine.db.run(work, read_only=True)
     page, more = found[:limit], len(found) > limit
     return models.Page(
-        items=[_view(each) for each in page],
+        items=[view(each) for each in page],
         next_cursor=cursors.encode(page[-1].circuit.host) if more else None,
     )
 
 
 @delete("/v1/circuits/{host:str}", opt=access.needs("admin"))
-async def reset_circuit(engine: TheEngine, host: Named) -> None:
+async def reset_circuit(engine: TheEngine, caller: Caller, host: Named) -> None:
     """Forget a host's failures: it is called again at once."""
+    access.require_operator(caller)
 
     async def work(tx: Tx) -> bool:
         return "\0" not in host and await circuits.reset(tx, host.lower())
@@ -72,7 +74,8 @@ async def reset_circuit(engine: TheEngine, host: Named) -> None:
 ROUTES = (list_circuits, reset_circuit)
 
 
-def _view(each: circuits.Shown) -> CircuitShown:
+def view(each: circuits.Shown) -> CircuitShown:
+    """A circuit as the API shows it."""
     circuit = each.circuit
     return CircuitShown(
         host=circuit.host,

@@ -65,7 +65,7 @@ class Settings:
     """How often to look below the low-water marks."""
     batch: int = 1_000
     """How many timers one transaction fires."""
-    read: int = 5_000
+    read: int = 10_000
     """How many timers one look returns, about."""
     backlog_threshold: timedelta = timedelta(seconds=30)
     """Being further behind than this, with more to read, lets live slots go first."""
@@ -248,6 +248,9 @@ class Scheduler:
             reading = await sql.due(tx, lows, lead=lead, limit=limit)
             answered_at = self._clock.monotonic()
         self.server_clock.note(reading.now, asked=asked_at, answered=answered_at)
+        stepped = self.server_clock.alarm("scheduler")
+        if stepped is not None:
+            self._bus.publish(stepped)
         return Look(reading, lows, limit=limit, lead=lead)
 
     async def _report(self, look: Look, tally: Tally, leases: Mapping[int, Lease]) -> Pass:

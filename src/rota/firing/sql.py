@@ -122,7 +122,9 @@ FIRE: LiteralString = """
                   q.triggered_by, q.catch_up, q.replay_of, q.payload),
     stopped AS (
            UPDATE queue q
-              SET cancel_reason = coalesce(q.cancel_reason, 'overlap'),
+              SET cancel_reason = CASE WHEN q.cancel_reason IN ('paused', 'edited', 'deleted')
+                                       THEN 'overlap'
+                                       ELSE coalesce(q.cancel_reason, 'overlap') END,
                   claimed_until = CASE WHEN q.worker = '00000000-0000-0000-0000-000000000000'
                                        THEN clock_timestamp() ELSE q.claimed_until END
             WHERE q.schedule_id = ANY (ARRAY(

@@ -135,6 +135,18 @@ class Holdings:
             del self._parked[host]
         return found
 
+    def tidy(self) -> None:
+        """Forget what was let go of while it was set aside: a host that hangs would gather more and
+        more of it, each time its claims come back."""
+        for host, parked in tuple(self._parked.items()):
+            kept: Line[Held] = Line()
+            while (held := parked.take(self._waits)) is not None:
+                _push(kept, held)
+            if kept:
+                self._parked[host] = kept
+            else:
+                del self._parked[host]
+
     def parked(self, host: str | None) -> int:
         """How many are set aside under this host; some may have been let go of since."""
         return len(self._parked.get(host, ()))

@@ -83,7 +83,7 @@ class Worker:
             time=time,
             clock=clock,
             hold=self._hold,
-            clock_set=self._agenda.rearm,
+            clock_set=self._clock_set,
         )
         self._hosts = HostKeeper(
             db,
@@ -98,6 +98,7 @@ class Worker:
             go=self._due,
             at=self._agenda.add,
             gone=self._claimer.made_room,
+            refused=self._claimer.put_back,
         )
         self._attempts = Attempts(id_, time, bus, hosts=self._hosts, has_tokens=has_tokens)
         self._finisher = Finisher(
@@ -229,6 +230,13 @@ class Worker:
             self._holdings.remove(earlier)
         else:
             self._letting_go.lose(earlier)
+
+    def _clock_set(self) -> None:
+        """The database's clock is not where it should be: wait by the new time, and say so."""
+        self._agenda.rearm()
+        stepped = self._time.alarm("worker")
+        if stepped is not None:
+            self._bus.publish(stepped)
 
     def _due(self, batch: list[Held]) -> None:
         for held in batch:

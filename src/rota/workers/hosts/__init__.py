@@ -5,5 +5,6 @@ to come back; all pure. `known` is what the worker knows of failing hosts, share
 database. `gate` is where claims wait for a probe or a place, and where they are turned away. A host
 that answers, and has no limited rate, costs nothing: a look into an empty dict.
 
-A host is an authority such as `example.com:8443`. Lanes other than HTTP have none, and no limits.
+A host is an authority such as `example.com:8443`. Redis streams have one too; tasks
+and Celery have none, and no limits.
 """

@@ -50,6 +50,7 @@ class HostKeeper:
         go: Callable[[list[Held]], None],
         at: Callable[[Held], None],
         gone: Callable[[], None],
+        refused: Callable[[], None],
     ) -> None:
         self._holdings = holdings
         self._time = time
@@ -57,7 +58,14 @@ class HostKeeper:
         self._hands = Hands(limits.concurrency) if limits.concurrency else None
         self.known = Known(db, limits.circuit, bus=bus, clock=clock)
         self.postponer = Postponer(
-            db, worker, holdings=holdings, rows=rows, clock=clock, bus=bus, gone=gone
+            db,
+            worker,
+            holdings=holdings,
+            rows=rows,
+            clock=clock,
+            bus=bus,
+            gone=gone,
+            refused=refused,
         )
         self.gate = Gate(
             db,
@@ -100,9 +108,12 @@ class HostKeeper:
         # While there is room, whoever waits here is begun sooner than whoever has to come back.
         crowded = self._holdings.room < len(self._holdings)
         waiting = [held for held in self._holdings if crowded and held.phase is Phase.DUE]
-        for held in self._hands.in_the_way(waiting):
+        in_the_way = self._hands.in_the_way(waiting)
+        for held in in_the_way:
             until = later.crowded(self._time.now(), draw=random.random())
             self.postponer.add(held, until, "concurrency")
+        if in_the_way:
+            self._holdings.tidy()
 
     async def wait(self) -> None:
         """Return when it is time to clear again."""

@@ -33,7 +33,9 @@ class _Postponed(NamedTuple):
 class Postponer:
     """Takes claims that are not to be begun now; says nothing until that is recorded.
 
-    `gone` is called when some have left the worker's hands: there is room for others.
+    `gone` is called when some have left the worker's hands: there is room for others. `refused` is
+    called when some could not be given back so: what the database still has as the worker's is to
+    be released.
     """
 
     def __init__(
@@ -46,6 +48,7 @@ class Postponer:
         clock: Clock,
         bus: Bus,
         gone: Callable[[], None],
+        refused: Callable[[], None],
     ) -> None:
         self._db = db
         self._worker = worker
@@ -54,6 +57,7 @@ class Postponer:
         self._clock = clock
         self._bus = bus
         self._gone = gone
+        self._refused = refused
         self._pending: list[_Postponed] = []
         self._arrived = asyncio.Event()
         self._empty = asyncio.Event()
@@ -101,6 +105,8 @@ class Postponer:
             self._holdings.remove(each.held)
             if each.held.claim.id in accepted:
                 self._tell(each)
+        if len(accepted) < len(batch):
+            self._refused()
         if not self._pending:
             self._empty.set()
         self._gone()
