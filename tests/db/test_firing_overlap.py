@@ -112,6 +112,16 @@ async def test_cancel_previous_ends_what_nobody_has_claimed(engine: Fleet, state
     assert ended["triggered_by"] == "manual"
 
 
+async def test_cancel_previous_stops_also_what_a_pause_could_not_take_back(engine: Fleet) -> None:
+    """Its worker began before it heard; a mere recall would let it go on."""
+    schedule = await engine.add(slot=await engine.now(), overlap_policy="cancel_previous")
+    live = await engine.live(schedule, "running")
+    await write(engine.db, "UPDATE queue SET cancel_reason = 'paused'")
+    await engine.scheduler.run_once()
+    reasons = {row["id"]: row["cancel_reason"] for row in await engine.queue(schedule)}
+    assert reasons[live] == "overlap"
+
+
 async def test_cancel_previous_asks_a_worker_to_stop_and_waits_for_it(
     dsn: str, engine: Fleet
 ) -> None:

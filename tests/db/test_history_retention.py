@@ -87,7 +87,7 @@ async def test_partitions_have_their_parents_keys_and_indexes(db: Database) -> N
         )
     assert [tuple(row) for row in rows] == [
         ("attempts_20260309", 1, True),
-        ("firings_20260309", 4, True),
+        ("firings_20260309", 5, True),
     ]
 
 

@@ -15,11 +15,13 @@ from tests.db.secrets_kit import put, tenant, vault
 from tests.unit.workers import made
 
 from rota.clock import ManualClock, SystemClock
+from rota.errors import OperatorError
 from rota.targets import OPEN
 from rota.tenants.secrets import Masked, Rings, Vault
 from rota.tenants.signing import SigningSecrets
 from rota.workers.http import HttpCaller
 from rota.workers.last_moment import LastMoment
+from rota.workers.request import request_of
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Sequence
@@ -287,3 +289,27 @@ async def test_a_herd_reads_its_secrets_once(db: Database, owner: UUID) -> None:
     with pytest.raises(StopIteration):
         step.send(None)
     await caller.close()
+
+
+async def test_one_secret_that_cannot_be_opened_fails_its_own_requests_alone(db: Database) -> None:
+    """S7, S10: values of many tenants are read together; one tenant's broken one is its own."""
+    keys = vault()
+    whole, broken = await tenant(db), await tenant(db)
+    await put(db, keys, whole, NAME="well")
+    await put(db, keys, broken, NAME="ill")
+    async with db.transaction() as tx:
+        await tx.execute(
+            "UPDATE secrets SET ciphertext = '\\x00'::bytea || substring(ciphertext from 2) "
+            "WHERE tenant_id = $1",
+            broken,
+        )
+    moment = LastMoment(db, keys, clock=SystemClock())
+    request = request_of(made.claim(), made.schedule(headers={"X-Key": "${secrets.NAME}"}))
+    mine, theirs = await asyncio.gather(
+        moment.complete(made.claim(tenant_id=whole), request),
+        moment.complete(made.claim(tenant_id=broken), request),
+        return_exceptions=True,
+    )
+    assert not isinstance(mine, BaseException)
+    assert mine.request.headers["X-Key"] == "well"
+    assert isinstance(theirs, OperatorError)

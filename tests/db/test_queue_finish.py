@@ -24,6 +24,7 @@ from rota.queue.cancel import cancel
 from rota.queue.claim import claim
 from rota.queue.finish import Tried, settle
 from rota.queue.rescue import free_stranded
+from rota.schedules import live_sql
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -315,3 +316,36 @@ async def _waits_for_a_lock(db: Database) -> None:
 
 async def _soon(db: Database) -> datetime:
     return await database_now(db) + SECOND
+
+
+async def test_an_end_that_frees_an_older_slot_never_waits_in_a_circle_with_a_pause(
+    db: Database,
+) -> None:
+    """A backfill's firings are of older slots than the one they wait for."""
+    schedule = await make_schedule(db, overlap_policy="queue")
+    now = await database_now(db)
+    live = await fire(db, schedule, now)
+    older = await fire(db, schedule, now - 3600 * SECOND, state="blocked", triggered_by="backfill")
+    me = some_worker()
+    (held,) = await take(db, me)
+
+    async def pausing() -> list[str]:
+        async with db.transaction() as tx:
+            return await live_sql.lock_live(tx, schedule.id)
+
+    async with db.transaction() as tx:
+        await tx.fetch("SELECT FROM queue WHERE id = $1 FOR UPDATE", live)
+        other = asyncio.create_task(pausing())
+        async with asyncio.timeout(10):
+            while not await db.run(lambda each: each.fetch_value(_WAITS), read_only=True):
+                pass
+        settled = await settle(tx, me, [ended(held)])
+    assert settled.freed == 1
+    assert (await queue_rows(db)).keys() == {older}
+    await other
+
+
+_WAITS = """
+    SELECT EXISTS (SELECT FROM pg_stat_activity
+                    WHERE datname = current_database() AND wait_event_type = 'Lock')
+"""

@@ -74,3 +74,22 @@ async def test_it_never_comes_earlier_than_it_would_have(db: Database) -> None:
     async with db.transaction() as tx:
         await postpone(tx, me, [(claim, claim.available_at - 5 * SECOND)])
     assert (await queue_rows(db))[id_]["available_at"] == claim.available_at
+
+
+async def test_a_postponement_that_was_made_and_is_tried_again_leaves_the_next_claim_alone(
+    db: Database,
+) -> None:
+    """Its answer was lost; by now the worker has the row again, as the same attempt, and runs."""
+    schedule = await make_schedule(db, delivery="at_most_once")
+    id_ = await fire(db, schedule)
+    me = some_worker()
+    (first,) = await take(db, me)
+    until = first.available_at + SECOND
+    async with db.transaction() as tx:
+        assert await postpone(tx, me, [(first, until)]) == {id_}
+    (again,) = await take(db, me, lead=2 * SECOND)
+    assert again.attempt == first.attempt
+    async with db.transaction() as tx:
+        assert await postpone(tx, me, [(first, until)]) == frozenset()
+    row = (await queue_rows(db))[id_]
+    assert (row["state"], row["worker"]) == ("running", me)

@@ -163,3 +163,15 @@ async def test_a_payload_that_cannot_be_stored_is_refused_and_nothing_runs(
         await office.trigger(made, payload=payload)
     assert caught.value.field == "payload"
     assert await office.queue(made) == []
+
+
+async def test_cancel_previous_stops_also_what_a_pause_could_not_take_back(db: Database) -> None:
+    """OV3: its worker began before it heard; a mere recall would let it go on."""
+    office = await Office.open(db)
+    made = await office.create(overlap_policy="cancel_previous")
+    live = await office.enqueue(made, state="running")
+    async with db.transaction() as tx:
+        await tx.execute("UPDATE queue SET cancel_reason = 'paused'")
+    assert (await office.trigger(made)).status == "blocked"
+    reasons = {row["id"]: row["cancel_reason"] for row in await office.queue(made)}
+    assert reasons[live] == "overlap"

@@ -14,6 +14,7 @@ from tests.db.hosts_support import (
     working,
 )
 from tests.db.queue_support import SECOND, attempt_rows, database_now, fire, queue_rows
+from tests.unit.workers.made import held as made_held
 
 from rota.queue import circuits
 from rota.queue.circuits import Rules
@@ -125,3 +126,49 @@ async def test_a_host_that_asks_for_time_gets_it(db: Database) -> None:
         await fire_many(db, await calling(db, sick), 5)
         opened = await recorder.wait_for(CircuitOpened)
         assert opened.until - await database_now(db) > 5 * SECOND
+
+
+async def test_what_is_turned_away_until_its_retry_window_is_over_is_dead(db: Database) -> None:
+    """RT5: nothing is postponed for ever."""
+    slow = Limits(circuit=Rules(failures=5, interval=SECOND))
+    async with target() as sick, working(db, limits=slow) as (_, recorder):
+        await fire_many(db, await calling(db, sick, max_attempts=1), 5)
+        await recorder.wait_for(CircuitOpened)
+        short = await calling(db, sick, retry_window=SECOND)
+        waiting = await fire_many(db, short, 5)
+        ends = {
+            each.firing_id: each
+            for each in [
+                await recorder.wait_for(
+                    FiringFinished, where=lambda event, id_=id_: event.firing_id == id_
+                )
+                for id_ in waiting
+            ]
+        }
+    assert {end.status for end in ends.values()} == {"dead"}
+    # One or two of them may have been the probe; the others were never sent.
+    unsent = [end for end in ends.values() if end.reason and "circuit" in end.reason]
+    assert len(unsent) >= 2
+    assert all("retry window" in (end.reason or "") for end in unsent)
+
+
+async def test_a_probe_that_is_let_go_of_lets_the_next_one_try(db: Database) -> None:
+    """A granted probe whose claim is taken back must not keep others from trying for an hour."""
+    async with target() as sick:
+        slow = Limits(circuit=Rules(failures=5, interval=SECOND))
+        schedule = await calling(db, sick, timeout_seconds=3600)
+        async with working(db, limits=slow) as (worker, recorder):
+            await fire_many(db, schedule, 5, available_in=MILLISECOND)
+            await recorder.wait_for(CircuitOpened)
+            known = worker._hosts.known
+            async with db.transaction() as tx:
+                await tx.execute("UPDATE circuits SET open_until = now()")
+                asked = await circuits.ask_probe(tx, {sick.host: 3600 * SECOND})
+            assert asked[sick.host].granted
+            holdings = worker._holdings
+            probe = made_held(host=sick.host)
+            probe.probe = True
+            holdings.add(probe)
+            holdings.remove(probe)
+            await known.refresh()
+            assert known.circuits[sick.host].probe_until is None

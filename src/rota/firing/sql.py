@@ -59,8 +59,10 @@ LOCK_TIMERS: LiteralString = """
      WHERE schedule_id = ANY ($1::uuid[]) ORDER BY schedule_id FOR UPDATE
 """
 
+# Blocked ones last: whoever ends one that is not frees one that is, perhaps of an older slot.
 LOCK_LIVE: LiteralString = """
-    SELECT id FROM queue WHERE schedule_id = ANY ($1::uuid[]) ORDER BY id FOR UPDATE
+    SELECT id FROM queue
+     WHERE schedule_id = ANY ($1::uuid[]) ORDER BY state = 'blocked', id FOR UPDATE
 """
 
 # x: one row for each timer. `moved` and `ended` compare everything that was decided on; all else

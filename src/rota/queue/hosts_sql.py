@@ -189,10 +189,13 @@ RESERVE: LiteralString = """
 """
 
 # As RELEASE does, but for later. What somebody wants ended comes back at once, to be ended.
+# `was` is the instant that was claimed: a postponement whose answer was lost is tried again, and
+# by then its worker may have claimed the row anew, with the same attempt number, and begun it.
 POSTPONE: LiteralString = """
     WITH x AS MATERIALIZED (
         SELECT *
-          FROM unnest($2::uuid[], $3::smallint[], $4::timestamptz[]) AS x(id, attempt, until)
+          FROM unnest($2::uuid[], $3::smallint[], $4::timestamptz[], $5::timestamptz[])
+               AS x(id, attempt, until, was)
          ORDER BY id
     ), held AS MATERIALIZED (
         SELECT h.id, x.until
@@ -200,7 +203,7 @@ POSTPONE: LiteralString = """
          CROSS JOIN LATERAL (
                SELECT q.id
                  FROM queue q
-                WHERE q.id = x.id AND q.attempt = x.attempt
+                WHERE q.id = x.id AND q.attempt = x.attempt AND q.available_at = x.was
                   AND q.worker = $1 AND q.state = 'running'
                   FOR UPDATE) AS h
     )

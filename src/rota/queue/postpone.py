@@ -28,5 +28,6 @@ async def postpone(
         [claim.id for claim, _ in claims],
         [claim.attempt for claim, _ in claims],
         [until for _, until in claims],
+        [claim.available_at for claim, _ in claims],
     )
     return frozenset(row["id"] for row in rows)

@@ -71,7 +71,11 @@ async def dead(
     until: datetime | None,
     limit: int,
 ) -> list[Origin]:
-    """The tenant's oldest dead letters of these slots that have no replay yet."""
+    """The tenant's oldest dead letters of these slots that have no replay yet.
+
+    Nobody else gets them until the transaction ends: asked for twice, they are replayed once.
+    """
+    await tx.fetch(replay_sql.LOCK_DEAD, tenant_id)
     rows = await tx.fetch(replay_sql.DEAD, tenant_id, schedule_id, since, until, limit)
     return [Origin(**dict(row.items())) for row in rows]
 

@@ -18,6 +18,9 @@ ORIGINS: LiteralString = (
 """
 )
 
+# Until the transaction ends, as whoever comes second must see what the first has replayed.
+LOCK_DEAD: LiteralString = "SELECT pg_advisory_xact_lock(1919906915, hashtext($1::uuid::text))"
+
 # The oldest first, as they would have run. What has a replay already is not taken again: if that
 # failed too, it is a dead letter itself. What has no schedule any more has nothing to send.
 DEAD: LiteralString = (

@@ -17,10 +17,12 @@ if TYPE_CHECKING:
     from rota.schedules.schedule import Schedule
 
 # Until the transaction ends no worker claims, ends or frees one of these; and none can be added, as
-# whoever adds one has the timer or the schedule, which are ours. The oldest first: an end frees a
-# younger one, and two that wait for each other's rows would wait for ever.
+# whoever adds one has the timer or the schedule, which are ours. Blocked ones last: an end frees a
+# blocked one, perhaps of an older slot (a backfill's), and two that wait for each other's rows
+# would wait for ever.
 _LOCK_LIVE: LiteralString = """
-    SELECT state FROM queue WHERE schedule_id = $1 ORDER BY scheduled_for, id FOR UPDATE
+    SELECT state FROM queue
+     WHERE schedule_id = $1 ORDER BY state = 'blocked', scheduled_for, id FOR UPDATE
 """
 
 # Prepared ahead, by the schedule itself, and not begun as far as anybody can tell from here.
@@ -75,11 +77,14 @@ _RECALL: LiteralString = """
            (SELECT count(*) FROM asked)
 """
 
-# Whoever holds one is told to end it, begun or not. What is left to its target (held by the nil
-# UUID, `queue.states.NOBODY`) has its time cut to now: the next look for what is overdue ends it.
+# Whoever holds one is told to end it, begun or not: that outdoes a recall, which would let a
+# running attempt go on (`queue.states.RECALLS`, as in `queue.sql.CANCEL`). What is left to its
+# target (held by the nil UUID, `queue.states.NOBODY`) has its time cut to now: the next look for
+# what is overdue ends it.
 _CANCEL: LiteralString = """
     UPDATE queue
-       SET cancel_reason = coalesce(cancel_reason, $2),
+       SET cancel_reason = CASE WHEN cancel_reason IN ('paused', 'edited', 'deleted') THEN $2
+                                ELSE coalesce(cancel_reason, $2) END,
            claimed_until = CASE WHEN worker = '00000000-0000-0000-0000-000000000000'
                                 THEN clock_timestamp() ELSE claimed_until END
      WHERE schedule_id = $1 AND state = 'running'

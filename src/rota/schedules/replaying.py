@@ -40,7 +40,9 @@ _LOCK: LiteralString = """
 
 _LOCK_LIVE: LiteralString = """
     SELECT schedule_id, state FROM queue
-     WHERE schedule_id = ANY ($1::uuid[]) ORDER BY scheduled_for, id FOR UPDATE
+     WHERE schedule_id = ANY ($1::uuid[])
+     ORDER BY state = 'blocked', scheduled_for, id
+       FOR UPDATE
 """
 
 

@@ -138,9 +138,9 @@ class CeleryCall:
         except TimeoutError:
             return Reply(error=f"timed out after {self.timeout:g} s", timed_out=True)
         except Unsendable as error:
-            return Reply(error=str(error), permanent=True)
+            return Reply(error=str(error), permanent=True, sent=False)
         except OperatorError as error:
-            return Reply(error=str(error))
+            return Reply(error=str(error), sent=False)
 
     async def _publish(self, payload: bytes) -> Reply:
         try:

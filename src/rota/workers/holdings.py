@@ -34,6 +34,8 @@ class Holdings:
         self._line: Line[Held] = Line(hands=concurrency)
         self._parked: dict[str | None, Line[Held]] = {}
         self._calling = 0
+        self.on_probe_left: Callable[[Held], None] = lambda _: None
+        """Told of a probe that leaves without having told how its host is."""
 
     def __len__(self) -> int:
         return len(self._by_firing)
@@ -78,6 +80,9 @@ class Holdings:
         self._by_tenant[tenant] -= 1
         if not self._by_tenant[tenant]:
             del self._by_tenant[tenant]
+        if held.probe:
+            held.probe = False
+            self.on_probe_left(held)
 
     def concerns(self, id_: UUID) -> bool:
         """Whether the id is that of a firing held, or of a schedule of one."""

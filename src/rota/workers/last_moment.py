@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 from uuid import UUID
 
+from rota.errors import OperatorError
 from rota.tenants.secrets.remembered import Remembered
 from rota.tenants.signing import SigningSecrets
 from rota.workers import fill, sign
@@ -21,7 +22,7 @@ from rota.workers.request import Request
 from rota.workers.scrub import Hidden, scrub
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 
     from rota.clock import Clock
     from rota.db import Database
@@ -29,6 +30,9 @@ if TYPE_CHECKING:
     from rota.tenants.secrets import Masked, Vault
     from rota.tenants.signing import SigningSecret
     from rota.workers.calls import Reply
+
+K = TypeVar("K")
+V = TypeVar("V")
 
 _Name = tuple[UUID, str]
 _NOTHING = Hidden()
@@ -66,8 +70,10 @@ class LastMoment:
         self._vault = vault
         self._signing = SigningSecrets(vault)
         self._clock = clock
-        self._values: Remembered[_Name, _Known] = Remembered(self._read_values, clock=clock)
-        self._keys: Remembered[UUID, Sequence[SigningSecret]] = Remembered(
+        self._values: Remembered[_Name, _Known | OperatorError] = Remembered(
+            self._read_values, clock=clock
+        )
+        self._keys: Remembered[UUID, Sequence[SigningSecret] | OperatorError] = Remembered(
             self._read_keys, clock=clock
         )
 
@@ -84,9 +90,8 @@ class LastMoment:
         names = fill.names_in(request)
         if names:
             self._vault.require_on()
-            known = await self._values.of((claim.tenant_id, name) for name in names)
-            values = {name: each.value for (_, name), each in known.items()}
-            request = fill.fill(request, values)
+            known = await self._known(claim.tenant_id, names)
+            request = fill.fill(request, {name: each.value for name, each in known.items()})
             hidden += [each.hidden for each in known.values()]
         if sign.SIGNATURE in request.headers:
             request = await self._signed(claim, request)
@@ -98,6 +103,8 @@ class LastMoment:
         secrets = self._keys.known(claim.tenant_id)
         if secrets is None:
             secrets = (await self._keys.of((claim.tenant_id,)))[claim.tenant_id]
+        if isinstance(secrets, Exception):
+            raise secrets.with_traceback(None)
         signature = sign.signature(
             (each.key for each in secrets if each.signs_at(now)),
             id_=request.headers[sign.ID],
@@ -106,14 +113,49 @@ class LastMoment:
         )
         return _with_headers(request, {sign.SIGNATURE: signature})
 
-    async def _read_values(self, names: Sequence[_Name]) -> Mapping[_Name, _Known]:
-        async with self._db.transaction(read_only=True) as tx:
-            found = await self._vault.values(tx, names)
-        return {name: _Known(value, Hidden.of(value.reveal())) for name, value in found.items()}
+    async def _known(self, tenant_id: UUID, names: Collection[str]) -> dict[str, _Known]:
+        known: dict[str, _Known] = {}
+        for (_, name), each in (await self._values.of((tenant_id, n) for n in names)).items():
+            if isinstance(each, Exception):
+                raise each.with_traceback(None)
+            known[name] = each
+        return known
 
-    async def _read_keys(self, tenants: Sequence[UUID]) -> Mapping[UUID, Sequence[SigningSecret]]:
-        async with self._db.transaction() as tx:
-            return await self._signing.of_all(tx, tenants)
+    async def _read_values(self, names: Sequence[_Name]) -> Mapping[_Name, _Known | OperatorError]:
+        async def read(some: Sequence[_Name]) -> Mapping[_Name, _Known]:
+            async with self._db.transaction(read_only=True) as tx:
+                found = await self._vault.values(tx, some)
+            return {name: _Known(value, Hidden.of(value.reveal())) for name, value in found.items()}
+
+        return await _together_or_apart(read, names)
+
+    async def _read_keys(
+        self, tenants: Sequence[UUID]
+    ) -> Mapping[UUID, Sequence[SigningSecret] | OperatorError]:
+        async def read(some: Sequence[UUID]) -> Mapping[UUID, Sequence[SigningSecret]]:
+            async with self._db.transaction() as tx:
+                return await self._signing.of_all(tx, some)
+
+        return await _together_or_apart(read, tenants)
+
+
+async def _together_or_apart(
+    read: Callable[[Sequence[K]], Awaitable[Mapping[K, V]]], keys: Sequence[K]
+) -> Mapping[K, V | OperatorError]:
+    """What is read of all keys; where one cannot be opened, its own error in its place.
+
+    Keys of many tenants are read together: what is wrong with one must not fail the others.
+    """
+    try:
+        return await read(keys)
+    except OperatorError:
+        found: dict[K, V | OperatorError] = {}
+        for key in keys:
+            try:
+                found |= await read((key,))
+            except OperatorError as error:
+                found[key] = error
+        return found
 
 
 def _own(headers: Mapping[str, str]) -> Hidden:

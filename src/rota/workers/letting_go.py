@@ -55,7 +55,9 @@ class LettingGo:
         """The same for a claim that was not even held: taken back, or cancelled in time."""
         # What was tried before did not pass by unnoticed: it was broken off.
         skipped = reason in RECALLS and claim.attempt == 1
-        status: Status = "skipped" if skipped else "cancelled"
+        self._settle(claim, "skipped" if skipped else "cancelled", reason)
+
+    def _settle(self, claim: Claim, status: Status, reason: str) -> None:
         self._finisher.add(
             Settlement(
                 claim=claim,
@@ -65,6 +67,12 @@ class LettingGo:
                 reason=reason,
             )
         )
+
+    def give_up(self, held: Held, reason: str) -> None:
+        """Record as dead what could not be begun in time."""
+        held.phase = Phase.SETTLING
+        self._agenda.remove(held)
+        self._settle(held.claim, "dead", reason)
 
     def put_back(self, held: Held) -> None:
         """Let go of a claim whose schedule was edited: claimed again, it is of the new version."""

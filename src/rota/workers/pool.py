@@ -97,6 +97,7 @@ class Worker:
             bus=bus,
             go=self._due,
             at=self._agenda.add,
+            give_up=self._give_up,
             gone=self._claimer.made_room,
             refused=self._claimer.put_back,
         )
@@ -238,6 +239,9 @@ class Worker:
         if stepped is not None:
             self._bus.publish(stepped)
 
+    def _give_up(self, held: Held, reason: str) -> None:
+        self._letting_go.give_up(held, reason)
+
     def _due(self, batch: list[Held]) -> None:
         for held in batch:
             self._holdings.line_up(held)
@@ -253,7 +257,10 @@ class Worker:
         self._beginning = False
         hosts, holdings = self._hosts, self._holdings
         now = self._time.now()
-        while not self._stopping.is_set() and (held := holdings.next_due(hosts.admit)) is not None:
+        # Nothing more while too much waits to be recorded: whoever waits for room comes back here.
+        while not (self._stopping.is_set() or self._finisher.full) and (
+            (held := holdings.next_due(hosts.admit)) is not None
+        ):
             if now >= held.trusted_until - TRUST_MARGIN:
                 # Frozen or cut off for too long: somebody else may be about to begin it.
                 self._letting_go.lose(held)

@@ -41,7 +41,7 @@ def reply_of(error: Exception) -> Reply:
         for cause in _causes(error):
             # Ours or the system's, wrapped by the library on its way here.
             if isinstance(cause, CallFailed | TargetRefused | OSError):
-                return Reply(error=described(cause))
+                return Reply(error=described(cause), sent=not isinstance(cause, TargetRefused))
     text = " ".join(str(error).split())[:400] or type(error).__name__
     return Reply(error=f"Redis: {text}", permanent=_is_permanent(error, text))
 

@@ -143,9 +143,9 @@ class StreamCall:
         except TimeoutError:
             return Reply(error=f"timed out after {self.timeout:g} s", timed_out=True)
         except Unsendable as error:
-            return Reply(error=str(error), permanent=True)
+            return Reply(error=str(error), permanent=True, sent=False)
         except OperatorError as error:
-            return Reply(error=str(error))
+            return Reply(error=str(error), sent=False)
 
     def _template(self, target: StreamTarget) -> Request:
         password = {} if target.secret is None else {_PASSWORD: f"${{secrets.{target.secret}}}"}

@@ -114,3 +114,22 @@ def test_claims_are_counted_by_tenant() -> None:
     holdings.remove(mine)
     holdings.remove(theirs)
     assert holdings.by_tenant == {TENANT_ID: 1}
+
+
+def test_what_was_let_go_of_while_set_aside_is_forgotten_by_tidying() -> None:
+    """A host that hangs has its claims postponed and come back, again and again."""
+    holdings = Holdings(concurrency=10, prefetch=10)
+    waits = held(SLOT + 9 * SECOND, host="full")
+    lined_up(holdings, waits)
+    for n in range(5):
+        back = held(SLOT + n * SECOND, host="full")
+        lined_up(holdings, back)
+        assert holdings.next_due(lambda _: False) is None
+        back.phase = Phase.SETTLING
+        holdings.remove(back)
+        holdings.tidy()
+        assert holdings.parked("full") == 1
+    assert holdings.unpark("full", 5) == 1
+    assert holdings.next_due() is waits
+    holdings.tidy()
+    assert holdings.parked("full") == 0

@@ -13,6 +13,7 @@ from collections import defaultdict
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
+from rota import durations
 from rota.db import Backoff
 from rota.queue import circuits, host_pace
 from rota.workers.events import WorkerTroubled
@@ -64,6 +65,7 @@ class Gate:
         bus: Bus,
         go: Callable[[list[Held]], None],
         at: Callable[[Held], None],
+        give_up: Callable[[Held, str], None],
     ) -> None:
         self._db = db
         self._worker = worker
@@ -77,6 +79,7 @@ class Gate:
         self._bus = bus
         self._go = go
         self._at = at
+        self._give_up = give_up
         self._probes: dict[str, Held] = {}
         """Asking for the probe, by host: one of each is enough."""
         self._paced: list[Held] = []
@@ -123,6 +126,15 @@ class Gate:
             self._turn_away(held, circuit)
 
     def _turn_away(self, held: Held, circuit: Circuit) -> None:
+        claim, window = held.claim, held.schedule.definition.retry_window
+        if self._time.now() >= claim.began_at + window:
+            # Postponed for ever it would be neither run nor dead, and nobody would hear of it.
+            self._give_up(
+                held,
+                f"the circuit of {circuit.host} was open until its retry window of "
+                f"{durations.compact(window)} was over",
+            )
+            return
         first = circuit.open_until is not None and (
             self._first.get(circuit.host) != circuit.open_until
         )

@@ -49,6 +49,7 @@ class HostKeeper:
         bus: Bus,
         go: Callable[[list[Held]], None],
         at: Callable[[Held], None],
+        give_up: Callable[[Held, str], None],
         gone: Callable[[], None],
         refused: Callable[[], None],
     ) -> None:
@@ -80,7 +81,9 @@ class HostKeeper:
             bus=bus,
             go=go,
             at=at,
+            give_up=give_up,
         )
+        holdings.on_probe_left = self._probe_left
         self.admit: Callable[[Held], bool] | None = self._hands.admit if self._hands else None
         """Whether the host of what is next has a hand free; None when that is not limited."""
 
@@ -100,6 +103,13 @@ class HostKeeper:
         host = held.claim.host
         if host is not None:
             self.known.hear(host, sign, reply, is_probe=held.probe, now=now)
+            held.probe = False
+
+    def _probe_left(self, held: Held) -> None:
+        """It was never made: the next may try, and need not wait until this one's time is up."""
+        if held.claim.host is not None:
+            now = self._time.now()
+            self.known.hear(held.claim.host, "void", None, is_probe=True, now=now)
 
     async def clear(self) -> None:
         """Give back what waits in vain for a slow host, so that others have room."""

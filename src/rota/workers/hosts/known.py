@@ -118,9 +118,10 @@ class Known:
             self.circuits[host] = circuit
 
     async def refresh(self) -> None:
-        """Read what all workers know."""
+        """Tell what has not been told with an outcome, and read what all workers know."""
         if not self._rules.failures:
             return
+        await self.report()
         while True:
             changes = self._changes
             async with self._db.transaction(read_only=True) as tx:

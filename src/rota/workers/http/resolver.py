@@ -26,6 +26,8 @@ KEPT_SECONDS: Final = 2.0
 _MAX_KEPT: Final = 4096
 _PER_TENANT: Final = 8
 """Look-ups at once for one tenant: one whose name servers hang must not take all threads."""
+MAX_WAITING: Final = 2_000
+"""Of one tenant, with those that are being made: well above what a worker calls at once."""
 
 
 @dataclass(slots=True)
@@ -58,6 +60,10 @@ class Resolver:
         key = (tenant, host, port)
         task = self._asked.get(key)
         if task is None:
+            slots = self._slots.get(tenant)
+            if slots is not None and slots.users >= MAX_WAITING:
+                # They outlive the attempts that wanted them: names whose servers hang add up.
+                raise CallFailed(f"{host} was not looked up: too many other names are waited for")
             task = self._asked[key] = asyncio.create_task(self._ask(tenant, host, port))
             task.add_done_callback(lambda done: self._forget(key, done))
         # Shielded: one that runs out of time must not take the answer away from the others.
