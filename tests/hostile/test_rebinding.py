@@ -15,8 +15,8 @@ from tests.unit.workers.made import TENANT_ID
 
 from rota.targets import OPEN, TargetPolicy, TargetRefused
 from rota.workers.http import HttpCaller
-from rota.workers.http.client import Client
-from rota.workers.http.failures import CallFailed
+from rota.workers.http.connection import Connection
+from rota.workers.http.dial import Dialler, Place
 from rota.workers.http.origin import origin
 from rota.workers.http.resolver import Resolver, look_up
 
@@ -159,17 +159,34 @@ async def test_the_peer_of_the_socket_is_looked_at_again() -> None:
     """Whatever stands between a check and a connection."""
     with serving(answering(OK)) as server:
         place = origin(server.url)
-        client = Client(OPEN)
-        connection = await client._open(place, "127.0.0.1")
-        with pytest.raises(TargetRefused, match=r"expected to be connected to 127\.0\.0\.2"):
-            client._check_peer(place, "127.0.0.2", connection)
-        assert not connection.is_open
-        again = await client._open(place, "127.0.0.1")
+        loop = asyncio.get_running_loop()
+        for policy, address, wrong in (
+            (OPEN, "127.0.0.2", r"expected to be connected to 127\.0\.0\.2"),
+            (TargetPolicy(), "127.0.0.1", "is loopback"),
+        ):
+            dialler = Dialler(policy, Resolver(policy))
+            transport, _ = await loop.create_connection(asyncio.Protocol, "127.0.0.1", place.port)
+            with pytest.raises(TargetRefused, match=wrong):
+                dialler._check_peer(place.host, address, transport)
+            transport.abort()
+        assert server.requests == []
+
+
+async def test_a_connection_to_another_peer_is_ended_before_anything_is_said() -> None:
+    """A resolver that was made to allow what the policy does not: the socket is judged itself."""
+    with serving(answering(OK)) as server:
+        place = origin(server.url)
+        dialler = Dialler(TargetPolicy(), Resolver(OPEN))
+        made: list[Connection] = []
+
+        def connection() -> Connection:
+            made.append(Connection(asyncio.get_running_loop()))
+            return made[-1]
+
         with pytest.raises(TargetRefused, match="is loopback"):
-            Client(TargetPolicy())._check_peer(place, "127.0.0.1", again)
-        assert not again.is_open
-        with pytest.raises(CallFailed):
-            client._check_peer(place, "127.0.0.1", again)
+            await dialler.dial(TENANT_ID, Place(host=place.host, port=place.port), connection)
+        await asyncio.sleep(0)  # noqa: TID251 - one turn, for the end of the connection to be heard
+        assert [each.is_open for each in made] == [False]
         assert server.requests == []
 
 

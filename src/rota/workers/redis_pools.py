@@ -16,31 +16,30 @@ from typing import TYPE_CHECKING, Any, Final
 
 from redis.asyncio import BlockingConnectionPool, Connection, Redis
 
-from rota.targets import TargetRefused, addresses
-from rota.workers.http.failures import CallFailed, reason_of
+from rota.targets import TargetRefused
+from rota.workers.http.dial import Place
+from rota.workers.http.failures import CallFailed
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
     from uuid import UUID
 
-    from rota.targets import StreamTarget, TargetPolicy
+    from rota.targets import StreamTarget
     from rota.tenants.secrets import Masked
-    from rota.workers.http.resolver import Resolver
+    from rota.workers.http.dial import Dialler
 
 MAX_CONNECTIONS: Final = 4
 """Of one pool. An entry takes less than a millisecond, so a few are enough for thousands."""
 MAX_POOLS: Final = 256
 MAX_REPLY: Final = 64 * 1024
 """Bytes of one answer. Ours has a few dozen; a hostile server's may have no end (S5)."""
-_NEXT_ADDRESS_SECONDS: Final = 2.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Guard:
-    """How to get to a server: what may be connected to, by whose names, with which TLS."""
+    """How to get to a server: by whom, and with which TLS."""
 
-    policy: TargetPolicy
-    resolver: Resolver
+    dialler: Dialler
     tls: ssl.SSLContext | None
 
 
@@ -127,52 +126,21 @@ class _Pinned(Connection):
 
     async def _connect(self) -> None:
         target, guard = self._target, self._guard
-        if wrong := target.wrong_by(guard.policy):
+        if wrong := target.wrong_by(guard.dialler.policy):
             raise TargetRefused(wrong)
-        found = await guard.resolver.addresses(self._tenant, target.host, target.port)
-        failed: list[str] = []
-        for address in found:
-            # An address that does not answer must leave time for the next one.
-            limit = None if address == found[-1] else _NEXT_ADDRESS_SECONDS
-            try:
-                async with asyncio.timeout(limit):
-                    self._reader, self._writer = await self._open(address)
-                    return
-            except ssl.SSLError:
-                raise
-            except TimeoutError:
-                failed.append(f"{address}: no answer")
-            except OSError as error:
-                failed.append(f"{address}: {reason_of(error)}")
-        raise CallFailed(f"could not connect to {target.place}: {'; '.join(failed)}")
-
-    async def _open(self, address: str) -> tuple[_Reader, asyncio.StreamWriter]:
         loop = asyncio.get_running_loop()
         reader = _Reader(limit=MAX_REPLY, loop=loop)
-        protocol = asyncio.StreamReaderProtocol(reader, loop=loop)
-        is_tls = self._target.is_tls
-        transport, _ = await loop.create_connection(
-            lambda: protocol,
-            address,
-            self._target.port,
-            ssl=(self._guard.tls or _usual_tls()) if is_tls else None,
-            server_hostname=self._target.host.rstrip(".") if is_tls else None,
+        place = Place(
+            host=target.host,
+            port=target.port,
+            tls=(guard.tls or _usual_tls()) if target.is_tls else None,
+            server_name=target.host.rstrip("."),
         )
-        try:
-            self._check_peer(address, transport)
-        except BaseException:
-            transport.abort()
-            raise
-        return reader, asyncio.StreamWriter(transport, protocol, reader, loop)
-
-    def _check_peer(self, address: str, transport: asyncio.BaseTransport) -> None:
-        """Once more, of the socket itself: whatever stands between a check and a connection."""
-        peer = transport.get_extra_info("peername")
-        if peer is None:
-            raise CallFailed("the server closed the connection")
-        if addresses.resolved(str(peer[0])) != addresses.resolved(address):
-            raise TargetRefused(f"expected to be connected to {address}, got {peer[0]}")
-        self._guard.policy.require(self._target.host, (str(peer[0]),))
+        transport, protocol = await guard.dialler.dial(
+            self._tenant, place, lambda: asyncio.StreamReaderProtocol(reader, loop=loop)
+        )
+        self._reader = reader
+        self._writer = asyncio.StreamWriter(transport, protocol, reader, loop)
 
     async def send_packed_command(self, *args: Any, **kwargs: Any) -> None:
         if isinstance(self._reader, _Reader):

@@ -19,6 +19,7 @@ from rota.tenants.secrets import Masked
 from rota.workers import content
 from rota.workers.calls import Reply
 from rota.workers.fill import Unsendable, names_in
+from rota.workers.http.dial import Dialler
 from rota.workers.http.resolver import Resolver
 from rota.workers.last_moment import Ready
 
@@ -102,8 +103,8 @@ class StreamCaller:
                 raise Unsendable(
                     "this worker cannot reach Redis: install it with pip install 'rota[redis]'"
                 ) from error
-            guard = Guard(policy=self._policy, resolver=self._resolver, tls=self._tls)
-            self._pools = Pools(guard)
+            dialler = Dialler(self._policy, self._resolver)
+            self._pools = Pools(Guard(dialler=dialler, tls=self._tls))
         return self._pools
 
     async def close(self) -> None:

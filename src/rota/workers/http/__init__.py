@@ -1,8 +1,8 @@
 """Calling URLs that strangers wrote: our own client over `httptools`.
 
 `caller` is what the worker knows: a call for a claim. Below it, each in a file: `origin` reads a
-URL, `wire` makes the bytes, `resolver` finds addresses and has them judged, `client` connects and
-reuses, `pool` keeps connections for a moment, `connection` reads one answer at a time, `failures`
+URL, `wire` makes the bytes, `resolver` finds addresses and has them judged, `dial` connects to them
+and to nothing else, `client` sends and reuses, `pool` keeps connections for a moment, `connection` reads one answer at a time, `failures`
 says in a line what went wrong.
 
 What a target may do to us is bounded: one deadline covers everything from the name's look-up to

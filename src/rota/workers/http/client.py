@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import ssl
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
-from rota.targets import TargetRefused, addresses
-from rota.workers.http.connection import MAX_BODY, NO_ANSWER, Connection
-from rota.workers.http.failures import CallFailed, reason_of
+from rota.targets import TargetRefused
+from rota.workers.http.connection import MAX_BODY, Connection
+from rota.workers.http.dial import Dialler, Place
 from rota.workers.http.pool import Pool
 from rota.workers.http.resolver import Resolver
 
@@ -19,9 +19,6 @@ if TYPE_CHECKING:
     from rota.workers.calls import Reply
     from rota.workers.http.origin import Origin
     from rota.workers.http.resolver import Lookup
-
-# An address that does not answer must leave time for the next one.
-_NEXT_ADDRESS_SECONDS: Final = 2.0
 
 
 class Client:
@@ -37,6 +34,7 @@ class Client:
     ) -> None:
         self._policy = policy
         self._resolver = Resolver(policy, lookup)
+        self._dialler = Dialler(policy, self._resolver)
         self._pool = Pool()
         self._tls = tls
         self._max_body = max_body
@@ -69,54 +67,20 @@ class Client:
         wrong = self._policy.wrong_with_place(origin.scheme, origin.host, origin.port)
         if wrong is not None:
             raise TargetRefused(wrong)
-        found = await self._resolver.addresses(tenant, origin.host, origin.port)
-        failed: list[str] = []
-        for address in found:
-            limit = None if address == found[-1] else _NEXT_ADDRESS_SECONDS
-            try:
-                async with asyncio.timeout(limit):
-                    return await self._open(origin, address)
-            except ssl.SSLError:
-                raise
-            except TimeoutError:
-                failed.append(f"{_place(address, origin.port)}: no answer")
-            except OSError as error:
-                failed.append(f"{_place(address, origin.port)}: {reason_of(error)}")
-        raise CallFailed(f"could not connect to {'; '.join(failed)}")
-
-    async def _open(self, origin: Origin, address: str) -> Connection:
-        """A connection to this very address, with the host's name only where it is said."""
         loop = asyncio.get_running_loop()
-        _, connection = await loop.create_connection(
-            lambda: Connection(loop, max_body=self._max_body),
-            address,
-            origin.port,
-            ssl=self._trusted() if origin.is_tls else None,
-            server_hostname=origin.server_name if origin.is_tls else None,
+        place = Place(
+            host=origin.host,
+            port=origin.port,
+            tls=self._trusted() if origin.is_tls else None,
+            server_name=origin.server_name if origin.is_tls else None,
         )
-        self._check_peer(origin, address, connection)
+        _, connection = await self._dialler.dial(
+            tenant, place, lambda: Connection(loop, max_body=self._max_body)
+        )
         return connection
-
-    def _check_peer(self, origin: Origin, address: str, connection: Connection) -> None:
-        """Once more, of the socket itself: whatever stands between a check and a connection."""
-        peer = connection.peer
-        if peer is None:
-            raise CallFailed(NO_ANSWER)
-        if addresses.resolved(peer) != addresses.resolved(address):
-            connection.abort()
-            raise TargetRefused(f"expected to be connected to {address}, got {peer}")
-        try:
-            self._policy.require(origin.host, (peer,))
-        except TargetRefused:
-            connection.abort()
-            raise
 
     def _trusted(self) -> ssl.SSLContext:
         if self._tls is None:
             self._tls = ssl.create_default_context()
             self._tls.set_alpn_protocols(["http/1.1"])
         return self._tls
-
-
-def _place(address: str, port: int) -> str:
-    return f"[{address}]:{port}" if ":" in address else f"{address}:{port}"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final, cast
 from httptools import HttpParserError, HttpParserUpgrade, HttpResponseParser
 
 from rota.workers.calls import Reply
+from rota.workers.http.dial import NO_ANSWER
 
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop, Future, Transport
@@ -19,7 +20,6 @@ MAX_HEADER_BYTES: Final = 64 * 1024
 MAX_INTERIM: Final = 10
 """How many 1xx answers may come before the answer."""
 
-NO_ANSWER: Final = "the server closed the connection without an answer"
 CUT_OFF: Final = "the connection ended in the middle of the answer"
 
 
@@ -54,12 +54,6 @@ class Connection(asyncio.Protocol):
     def went_away(self) -> bool:
         """Whether it ended before a byte of the answer came."""
         return not self._heard and self._transport is None
-
-    @property
-    def peer(self) -> str | None:
-        """The address at the other end."""
-        name = self._transport.get_extra_info("peername") if self._transport else None
-        return str(name[0]) if name else None
 
     async def exchange(self, data: bytes, *, is_head: bool = False) -> Reply:
         """Send the request and read its answer. Never raises but when it is cancelled."""
