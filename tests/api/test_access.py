@@ -20,13 +20,17 @@ NOBODYS = {
     f"{name}_id": f"{prefix}_01ARZ3NDEKTSV4RRFFQ69G5FAV"
     for name, prefix in (("schedule", "sch"), ("firing", "fir"), ("tenant", "ten"), ("key", "key"))
 }
-BODIES: dict[str, Any] = {"patch": {"priority": 1}, "post": {}}
+BODIES: dict[str, Any] = {
+    "patch": {"priority": 1},
+    "post": {},
+    "backfill_schedule": {"from": "2026-01-01T00:00:00Z", "to": "2026-01-02T00:00:00Z"},
+}
 GUARDED = [each for each in operations.ALL if each.scope is not None]
 
 
 def _path(operation: operations.Operation, **ids: str) -> str:
     path = operation.path.format(
-        **{"key": "some", "name": "some", "host": "some", **NOBODYS, **ids}
+        **{"key": "some", "name": "some", "host": "some", "queue": "some", **NOBODYS, **ids}
     )
     return f"{path}?at=2090-01-01" if "at" in operation.query else path
 
@@ -105,7 +109,7 @@ async def test_what_others_own_looks_like_nothing_at_all(
     for operation in GUARDED:
         if "_id}" not in operation.path:
             continue
-        body = BODIES.get(operation.method)
+        body = BODIES.get(operation.name, BODIES.get(operation.method))
         answers = [
             await http.request(operation.method, path, json=body, headers=stranger.headers)
             for path in (_path(operation, **ours), _path(operation))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -23,6 +24,11 @@ _MANY = """
      CROSS JOIN (SELECT gen_random_uuid() AS id, now() - n * interval '1 second' AS at
                    FROM generate_series(1, $2) AS n) AS x
      WHERE s.id = $1
+"""
+
+_WAITING = """
+    SELECT count(*) FROM pg_stat_activity
+     WHERE datname = current_database() AND wait_event_type = 'Lock'
 """
 
 
@@ -54,6 +60,22 @@ async def test_all_that_is_dead_runs_again_once_the_oldest_first(api: Api) -> No
     first = await found(api, result["items"][0])
     assert first["replay_of"] == again[0]["id"]
     assert (await found(api, dead[0]["id"]))["status"] == "dead"
+
+
+async def test_two_who_replay_all_at_the_same_time_replay_it_once(api: Api) -> None:
+    """Such as a client that ran out of patience and asks again."""
+    made = await api.created()
+    for _ in range(3):
+        await died(api, made)
+    db = api.engine.db
+    async with db.transaction() as tx:
+        # Both come as far as they can before either has written anything.
+        await tx.fetch("SELECT FROM timers FOR UPDATE")
+        both = [asyncio.create_task(replayed(api)) for _ in range(2)]
+        async with asyncio.timeout(10):
+            while await db.run(lambda each: each.fetch_value(_WAITING), read_only=True) < 2:
+                pass
+    assert sorted([(await each)["replayed"] for each in both]) == [0, 3]
 
 
 async def test_a_filter_and_a_limit_narrow_it_down_and_more_says_so(api: Api) -> None:

@@ -6,6 +6,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.db.queue_support import fire, make_schedule
 
 from rota import config as configuration
 from rota.history import retention
@@ -72,6 +73,25 @@ async def test_partitions_are_counted_by_the_day_of_the_database(db: Database) -
     check = (await found(db))["partitions"]
     assert (check.ok, check.found) == (None, "2 days ahead")
     assert check.advice
+
+
+async def test_what_is_late_with_nobody_to_do_it_is_a_fault(db: Database) -> None:
+    """F13: timers that nobody fires, firings that nobody runs."""
+    schedule = await make_schedule(db)
+    await fire(db, schedule)
+    async with db.transaction() as tx:
+        await tx.execute("UPDATE queue SET available_at = now() - interval '2 min'")
+        await tx.execute(
+            """INSERT INTO timers (schedule_id, shard, scheduled_for, due_at, version)
+               SELECT id, shard, now(), now() - interval '1 h', 1 FROM schedules
+                   ON CONFLICT (schedule_id) DO UPDATE SET due_at = excluded.due_at"""
+        )
+    checks = await found(db)
+    assert (checks["timers"].ok, checks["queue"].ok) == (False, False)
+    assert "late by 1h" in checks["timers"].found
+    assert "late by 2m" in checks["queue"].found
+    assert "rota serve" in checks["timers"].advice
+    assert "rota serve --role worker" in checks["queue"].advice
 
 
 async def test_no_ring_is_a_warning_until_something_is_sealed(db: Database) -> None:

@@ -94,6 +94,7 @@ async def _story(ask: Asking, place: Target) -> None:
     await _many(ask, place)
     await _runs(ask, place)
     await _long_work(ask, place)
+    await _pulling(ask)
     await _dead(ask, place)
     await _secrets(ask)
     await _tenants(ask)
@@ -244,6 +245,24 @@ async def _long_work(ask: Asking, place: Target) -> None:
     firing, token = await begun()
     failed = await ask("fail", firing, token=token, error="no disk", retry=False)
     assert failed.status == "dead"
+
+
+async def _pulling(ask: Asking) -> None:
+    fields = {"name": "pulled", "cron_expr": NEVER, "job_type": "x", "queue": "pulled"}
+    work = await ask("create_schedule", fields, tags=["pulled"])
+    firing = await ask("trigger", work, payload=[1])
+    (item,) = (await ask("claim", "pulled", wait=20, worker="me")).items
+    assert (item.id, item.job_type, item.payload, item.attempt) == (firing.id, "x", [1], 1)
+    assert item.token not in repr(item)
+    assert (await ask("complete", item, token=item.token)).status == "succeeded"
+    assert (await ask("claim", "pulled")).items == ()
+    until = datetime(2036, 1, 1, tzinfo=UTC)
+    paused = await ask("pause_all", tag="pulled", reason="enough", until=until)
+    assert (paused.paused, paused.more) == (1, False)
+    seen = await ask("get_schedule", work)
+    assert (seen.status_reason, seen.paused_until) == ("enough", until)
+    assert (await ask("resume_all", tag="pulled")).resumed == 1
+    await ask("delete_schedule", work)
 
 
 async def _dead(ask: Asking, place: Target) -> None:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.workers.made import SLOT
 
 from rota.clock import ManualClock
-from rota.db.server_clock import DatabaseClock
+from rota.db.server_clock import ClockStepped, DatabaseClock
 
 HOUR = timedelta(hours=1)
 
@@ -63,3 +64,33 @@ def test_old_answers_are_forgotten() -> None:
     drifted = SLOT + timedelta(seconds=20.02)
     assert not time.note(drifted, asked=20.0, answered=20.01)
     assert time.now() == drifted - timedelta(seconds=20.01)
+
+
+@pytest.mark.parametrize("step", [-3600.0, -1.5, 1.5, 3600.0])
+def test_a_step_of_more_than_a_second_is_told_once_with_its_size(step: float) -> None:
+    """TZ10, F4."""
+    time = DatabaseClock(ManualClock(SLOT))
+    time.note(SLOT, asked=0.0, answered=0.0)
+    assert time.alarm("worker") is None
+    time.note(SLOT + timedelta(seconds=1 + step), asked=1.0, answered=1.0)
+    assert time.alarm("worker") == ClockStepped(by=timedelta(seconds=step), seen_by="worker")
+    time.note(SLOT + timedelta(seconds=2 + step), asked=2.0, answered=2.0)
+    assert time.alarm("worker") is None, "the new time is believed"
+
+
+@given(
+    st.lists(st.tuples(st.floats(0, 5), st.floats(0, 1), st.floats(0, 60)), max_size=20),
+    st.floats(-0.99, 0.99),
+)
+def test_slow_answers_and_small_corrections_are_no_alarm(
+    trips: list[tuple[float, float, float]], nudge: float
+) -> None:
+    """However slow: no more is believed of an answer than its round trip allows."""
+    time = DatabaseClock(ManualClock(SLOT))
+    at = 0.0
+    for number, (trip, share, pause) in enumerate(trips):
+        corrected = nudge if number > len(trips) // 2 else 0.0
+        server_at = SLOT + timedelta(seconds=at + trip * share + corrected)
+        time.note(server_at, asked=at, answered=at + trip)
+        assert time.alarm("scheduler") is None
+        at += trip + pause

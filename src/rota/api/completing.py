@@ -15,6 +15,7 @@ from litestar import post
 
 from rota import ids
 from rota.api import access, bodies, models, views
+from rota.api.claiming import VISIBILITY
 from rota.api.engine import Engine
 from rota.api.events import WorkReported
 from rota.api.given import AnyRequest, Named, TheEngine
@@ -23,11 +24,13 @@ from rota.db import Tx
 from rota.history import queries
 from rota.queue.claimed import Claimed, claimed, keep
 from rota.queue.finish import Settlement, settle
+from rota.queue.states import RECALLS
 from rota.queue.tokens import Tokens
 from rota.schedules import sql as schedules
-from rota.schedules.definition import ASYNC_TIMEOUT_SECONDS, HTTP_LANE
+from rota.schedules.definition import ASYNC_TIMEOUT_SECONDS
 from rota.schedules.schedule import Schedule
 from rota.schedules.values import wrong_with_json
+from rota.targets.task import RESERVED_QUEUES
 from rota.workers import completing, definitions
 from rota.workers.callback import TOKEN_HEADER
 from rota.workers.calls import Reply
@@ -92,29 +95,40 @@ async def fail_firing(
 async def extend_firing(
     request: AnyRequest, engine: TheEngine, firing_id: Named
 ) -> models.Completion:
-    """The work takes longer: it has this long from now, or as long as it had anyway."""
+    """The work takes longer: it has this long from now, or as long as it had anyway.
+
+    A firing that was cancelled meanwhile is a 409 that says so: stop working on it.
+    """
     given = await bodies.read_as(request, models.ExtendFields, optional=True)
     seconds = given.seconds
     if seconds is not None and not 1 <= seconds <= _MAX_SECONDS:
         raise bad_field("seconds", f"expected a number from 1 to {_MAX_SECONDS}, got {seconds:g}")
     token = given.token or request.headers.get(TOKEN_HEADER)
 
-    async def work(tx: Tx) -> models.Completion:
+    async def work(tx: Tx) -> tuple[Claimed, datetime, str | None]:
         held = await _held(tx, engine, firing_id, token)
-        until = held.claim.claimed_until
+        claim = held.claim
         # While a worker of ours still waits for the answer, its heartbeat keeps the claim.
-        if held.is_detached or held.claim.lane != HTTP_LANE:
-            schedule = await _schedule(tx, held)
-            usual = schedule.definition.async_timeout_seconds if schedule else ASYNC_TIMEOUT_SECONDS
-            until = await keep(tx, held, timedelta(seconds=seconds or usual))
-        return models.Completion(
-            id=views.firing_id(held.claim.id),
-            attempt=held.claim.attempt,
-            status="running",
-            until=until,
-        )
+        if not held.is_detached and claim.lane in RESERVED_QUEUES:
+            return held, claim.claimed_until, None
+        reason = claim.cancel_reason
+        if reason is not None and reason not in RECALLS:
+            # This is how whoever does the work learns of it: it ends here, and is theirs no more.
+            ended = completing.cancelled(held, reason, now=await schedules.now(tx))
+            await settle(tx, held.worker, [ended])
+            return held, claim.claimed_until, reason
+        length = timedelta(seconds=seconds or await _usual(tx, held))
+        return held, await keep(tx, held, length), None
 
-    return await engine.db.run(work)
+    held, until, cancelled = await engine.db.run(work)
+    if cancelled is not None:
+        raise _too_late(f"the firing has ended; it is cancelled: {cancelled}")
+    return models.Completion(
+        id=views.firing_id(held.claim.id),
+        attempt=held.claim.attempt,
+        status="running",
+        until=until,
+    )
 
 
 ROUTES = (complete_firing, fail_firing, extend_firing)
@@ -165,6 +179,14 @@ def _told(engine: Engine, settled: _Settled) -> models.Completion:
     return models.Completion(
         id=views.firing_id(claim.id), attempt=claim.attempt, status=status, retry_at=retry_at
     )
+
+
+async def _usual(tx: Tx, held: Claimed) -> float:
+    """For how many seconds it is extended unless its worker says otherwise."""
+    if not held.is_detached:
+        return VISIBILITY
+    schedule = await _schedule(tx, held)
+    return schedule.definition.async_timeout_seconds if schedule else ASYNC_TIMEOUT_SECONDS
 
 
 async def _schedule(tx: Tx, held: Claimed) -> Schedule | None:

@@ -1,28 +1,22 @@
 """`/v1/dead`: what failed for good, and repeating it; `/v1/firings/{id}/replay` and `/cancel`."""
 
 import re
-from datetime import datetime
 from http import HTTPStatus
-from uuid import UUID
 
 from litestar import Response, get, post
 
-from rota import ids
-from rota.api import access, bodies, cursors, firings, models, paths, views
+from rota.api import access, bodies, cursors, filters, firings, models, paths, views
 from rota.api.events import CancelAsked, FiringsReplayed
 from rota.api.given import AnyRequest, Caller, Named, TheEngine
 from rota.api.problems import FieldError, Refused, bad_field
 from rota.api.queries import Query
 from rota.db import Tx
-from rota.errors import InvalidInput
 from rota.history import queries
 from rota.queue import replay
 from rota.queue.cancel import cancel
 from rota.queue.states import RECALLS
 from rota.schedules import replaying
 from rota.tenants.tenant import Principal
-from rota.triggers.at import parse_instant
-from rota.triggers.zones import zone
 
 CANCELLED = "cancelled by request"
 _MAX_REASON = 200
@@ -34,8 +28,8 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f\u2028\u2029\ud800-\udfff]")
 async def list_dead(request: AnyRequest, engine: TheEngine, caller: Caller) -> models.Page:
     """The dead letters, the newest slot first."""
     query = Query(request, "schedule_id", "since", "until", "limit", "cursor")
-    schedule_id = _schedule_id(query.text("schedule_id"))
-    since, until = (_instant(name, query.text(name)) for name in ("since", "until"))
+    schedule_id = filters.schedule_id(query.text("schedule_id"))
+    since, until = (filters.instant(name, query.text(name)) for name in ("since", "until"))
     limit = query.limit()
     after = firings.place(query.text("cursor"))
 
@@ -142,9 +136,9 @@ async def _fitting(
     return await replay.dead(
         tx,
         caller.tenant.id,
-        schedule_id=_schedule_id(given.schedule_id),
-        since=_instant("since", given.since),
-        until=_instant("until", given.until),
+        schedule_id=filters.schedule_id(given.schedule_id),
+        since=filters.instant("since", given.since),
+        until=filters.instant("until", given.until),
         limit=limit,
     )
 
@@ -173,24 +167,6 @@ def _replayed(caller: Principal, made: list[replay.Replay]) -> FiringsReplayed:
     return FiringsReplayed(
         tenant_id=caller.tenant.id, count=len(made), first=made[0].id if made else None
     )
-
-
-def _schedule_id(text: str | None) -> UUID | None:
-    if text is None:
-        return None
-    try:
-        return ids.from_text(ids.Kind.SCHEDULE, text)
-    except ids.InvalidId as error:
-        raise bad_field("schedule_id", str(error)) from error
-
-
-def _instant(name: str, text: str | None) -> datetime | None:
-    if text is None:
-        return None
-    try:
-        return parse_instant(text, zone("UTC"))
-    except InvalidInput as error:
-        raise bad_field(name, error.message) from error
 
 
 def _reason(text: str | None) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from rota.api.polls import Polls
 from rota.targets import TargetPolicy
 from rota.tenants.secrets import Rings, Vault
 
@@ -31,3 +32,5 @@ class Engine:
     """What schedules may call; by default the public internet."""
     is_stopping: Callable[[], bool] = lambda: False
     """Whether the process is on its way out: it answers, but should get no new requests."""
+    polls: Polls = field(default_factory=Polls)
+    """Those who wait for work."""

@@ -41,3 +41,32 @@ class WorkReported(Event):
     attempt: int
     status: str
     """succeeded, retrying, dead or cancelled."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FiringsPulled(Event):
+    """A worker outside has claimed work."""
+
+    tenant_id: UUID
+    queue: str
+    count: int
+    worker: str | None
+    """What it calls itself."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SchedulesPaused(Event):
+    """Somebody has paused schedules together: all of a tenant's, or those of a tag."""
+
+    tenant_id: UUID
+    tag: str | None
+    count: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SchedulesResumed(Event):
+    """Somebody has resumed those that were paused together."""
+
+    tenant_id: UUID
+    tag: str | None
+    count: int

@@ -3,7 +3,7 @@
 With an admin key of the default tenant, of every tenant; with another's, of its own.
 """
 
-from datetime import datetime
+from datetime import UTC, datetime
 from uuid import UUID
 
 import msgspec
@@ -96,7 +96,7 @@ async def _tenant(tx: Tx, caller: Principal, text: str | None) -> Tenant:
     """The tenant that is named; whether another's exists is not for everybody to know."""
     if text is None:
         return caller.tenant
-    found = await administer.find(tx, _id_or_name(text))
+    found = None if "\0" in text else await administer.find(tx, _id_or_name(text))
     if found is None or not (caller.is_operator or found.id == caller.tenant.id):
         raise bad_field("tenant", "expected a tenant of yours by its id or name, got another")
     return found
@@ -114,6 +114,12 @@ async def _expiry(tx: Tx, given: datetime | None) -> datetime | None:
         return None
     if given.tzinfo is None:
         raise bad_field("expires_at", "expected an instant with an offset, such as …Z, got none")
+    try:
+        given = given.astimezone(UTC)
+    except OverflowError:
+        raise bad_field(
+            "expires_at", "expected an instant of the calendar, got one beyond"
+        ) from None
     if given <= await tenants_sql.now(tx):
         raise bad_field("expires_at", "expected an instant in the future, got one that has passed")
     return given

@@ -105,6 +105,7 @@ _READ_ONLY: dict[str, Any] = {
     "id": {"type": "string"},
     "status": {"enum": ["active", "paused", "completed"]},
     "status_reason": {"type": ["string", "null"]},
+    "paused_until": {"type": ["string", "null"], "format": "date-time"},
     "next_fire_at": {"type": ["string", "null"], "format": "date-time"},
     "last_fire_at": {"type": ["string", "null"], "format": "date-time"},
     "last_status": {"type": ["string", "null"]},

@@ -14,9 +14,12 @@ import msgspec
 from rota.api import models, operations, views
 from rota.api.backfill import Backfilled, BackfillFields
 from rota.api.circuits import CircuitShown
+from rota.api.claiming import ClaimFields, ClaimResult
 from rota.api.explaining import Why
+from rota.api.figures import ClusterShown, StatsShown
 from rota.api.health import Health
 from rota.api.keys import KeyFields
+from rota.api.pausing import PauseFields, PauseResult, ResumeFields, ResumeResult
 from rota.api.problems import MEDIA_TYPE, Problem
 from rota.api.secrets import Secret, SecretFields
 from rota.api.signing import RotateFields, SigningSecretShown
@@ -42,6 +45,12 @@ _STRUCTS = (
     KeyFields,
     BackfillFields,
     Backfilled,
+    ClaimFields,
+    ClaimResult,
+    PauseFields,
+    PauseResult,
+    ResumeFields,
+    ResumeResult,
     models.TriggerFields,
     models.CancelFields,
     models.ReplayFields,
@@ -56,6 +65,8 @@ _STRUCTS = (
     RotateFields,
     SigningSecretShown,
     CircuitShown,
+    StatsShown,
+    ClusterShown,
 )
 _PARAMETER = re.compile(r"\{(\w+)\}")
 

@@ -147,6 +147,7 @@ def schedule(standing: Standing) -> dict[str, Any]:
             "name": schedule.name,
             "status": schedule.status,
             "status_reason": standing.status_reason,
+            "paused_until": standing.paused_until,
             # How it is, not how it was asked to begin.
             "enabled": schedule.status != "paused",
             "next_fire_at": standing.next_fire_at,

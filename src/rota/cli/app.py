@@ -14,10 +14,13 @@ from rota.cli import (
     dead,
     demo,
     doctor,
+    figures,
     importing,
     keys,
+    logs,
     migrate,
     output,
+    pausing,
     runs,
     schedules,
     secrets,
@@ -56,8 +59,8 @@ app.command()(schedules.add)
 app.command("list")(schedules.list_)
 app.command()(schedules.show)
 app.command()(schedules.edit)
-app.command()(schedules.pause)
-app.command()(schedules.resume)
+app.command()(pausing.pause)
+app.command()(pausing.resume)
 app.command()(schedules.delete)
 app.command()(apply.plan)
 app.command()(apply.apply)
@@ -66,6 +69,7 @@ app.add_typer(importing.app, name="import")
 app.command()(runs.trigger)
 app.command()(runs.backfill)
 app.command()(runs.runs)
+app.command()(logs.logs)
 app.command()(runs.why)
 app.command()(dead.cancel)
 app.command()(dead.replay)
@@ -76,6 +80,8 @@ app.add_typer(secrets.app, name="secret")
 app.add_typer(keys.app, name="key")
 app.add_typer(tenants.app, name="tenant")
 app.add_typer(circuits.app, name="circuits")
+app.command()(figures.stats)
+app.command()(figures.cluster)
 app.command()(migrate.migrate)
 app.command()(doctor.doctor)
 app.add_typer(config.app, name="config")

@@ -141,12 +141,8 @@ def _found_key(config: Config, url: str) -> str:
     """The key that the server left in the data folder; it goes to no server but that one."""
     key = files.read(config.data_dir, files.KEY)
     if key is None or files.read(config.data_dir, files.URL) != url.rstrip("/"):
-        raise InvalidConfig(
-            (
-                f"api_key: expected a key to {url}, found none in {config.data_dir}: "
-                "set ROTA_API_KEY",
-            )
-        )
+        found = f"api_key: expected a key to {url}, found none in {config.data_dir}"
+        raise InvalidConfig((f"{found}: set ROTA_API_KEY",))
     return key
 
 

@@ -1,6 +1,7 @@
 """`rota doctor`: is everything that Rota stands on sound?
 
-Looks, and changes nothing. Each check says what was found and, when it is not well, what to do.
+Looks, and changes nothing. Each check says what was found and, when it is not well, what to do; one
+that is only worth knowing is a warning. Works with a server or without, and without a database.
 """
 
 from __future__ import annotations
@@ -40,7 +41,10 @@ def doctor(
     data_dir: DataDir = None,
     as_json: output.Json = False,
 ) -> None:
-    """Check the installation, the configuration and the database; exit 1 if any is unwell."""
+    """Check the installation, the configuration, the database and what runs on it.
+
+    Exit 1 if something is wrong; a warning is not.
+    """
     import asyncio  # noqa: PLC0415 - heavy, see app.py
 
     checks = asyncio.run(_examine({"dsn": dsn, "data_dir": data_dir}, file))
@@ -95,11 +99,24 @@ def _folder(folder: Path) -> list[Check]:
     lineage = (folder, *folder.absolute().parents)
     there = next(path for path in lineage if os.path.exists(path))  # noqa: PTH110
     try:
-        free = shutil.disk_usage(there).free
+        where = _cluster(folder) or there
+        free = shutil.disk_usage(where).free
     except OSError as error:
         return [_check("data folder", f"{there}: {error.strerror}", f"make {there} accessible")]
     full = f"free some space, at least {_FREE_BYTES / 1e9:g} GB" if free < _FREE_BYTES else ""
-    return [_access(folder, there), _check("disk", f"{free / 1e9:.1f} GB free at {there}", full)]
+    return [_access(folder, there), _check("disk", f"{free / 1e9:.1f} GB free at {where}", full)]
+
+
+def _cluster(folder: Path) -> Path | None:
+    """Where the database's files are, which need not be below the data folder."""
+    from rota.db.embedded import layout  # noqa: PLC0415 - heavy, see app.py
+
+    try:
+        home = layout.find(folder)
+    except RotaError:
+        # Told by the check of the database itself.
+        return None
+    return None if home is None else home.control
 
 
 def _access(folder: Path, there: Path) -> Check:
@@ -119,14 +136,26 @@ def _access(folder: Path, there: Path) -> Check:
 async def _database(config: Config, clock: Clock) -> list[Check]:
     """What the database's own doctor finds; one check that failed when there is no way in."""
     from rota.db import doctor as examiner  # noqa: PLC0415 - heavy, see app.py
+    from rota.runtime import doctor as engine  # noqa: PLC0415 - as above
 
     try:
         if not is_made(config):
             return [_check("database", "embedded, not made yet: `rota migrate` makes it")]
         async with database(config) as db:
-            return list(await examiner.checks(db, clock))
+            found = list(await examiner.checks(db, clock))
+            if any(each.name == "migrations" and not each.ok for each in found):
+                # The engine's tables are not there, or not as this program knows them.
+                return found
+            return found + await engine.checks(db, config)
     except (RotaError, OSError) as error:
-        return [_check("database", str(error), "see that the server runs and lets Rota in")]
+        return [_check("database", str(error), advice_on(str(error)))]
+
+
+def advice_on(error: str) -> str:
+    """What to do when there is no way in."""
+    if "too many" in error:
+        return "raise max_connections, or give each process a smaller pool: all are in use"
+    return "see that the server runs and lets Rota in"
 
 
 def _show(checks: list[Check]) -> None:
@@ -138,5 +167,5 @@ def _mark(check: Check) -> Text:
     from rich.text import Text  # noqa: PLC0415 - heavy, see app.py
 
     if check.ok is None:
-        return Text("?", style="yellow")
+        return Text("warn" if check.advice else "?", style="yellow")
     return Text("ok", style="green") if check.ok else Text("FAIL", style="bold red")

@@ -1,8 +1,8 @@
-"""`rota add`, `list`, `show`, `edit`, `pause`, `resume`, `delete`: schedules, through the API."""
+"""`rota add`, `list`, `show`, `edit` and `delete`: schedules, through the API."""
 
 from itertools import islice
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -179,30 +179,6 @@ def edit(
     shown.schedule(client.patch(naming.path(schedule), body), as_json=as_json)
 
 
-def pause(
-    name: Name,
-    *,
-    server: Url = None,
-    data_dir: DataDir = None,
-    file: File = None,
-    as_json: output.Json = False,
-) -> None:
-    """Stop a schedule until it is resumed."""
-    _control(name, "pause", _client(server, data_dir, file), as_json=as_json)
-
-
-def resume(
-    name: Name,
-    *,
-    server: Url = None,
-    data_dir: DataDir = None,
-    file: File = None,
-    as_json: output.Json = False,
-) -> None:
-    """Let a paused schedule run again, from now on."""
-    _control(name, "resume", _client(server, data_dir, file), as_json=as_json)
-
-
 def delete(
     name: Name,
     *,
@@ -219,12 +195,6 @@ def delete(
         output.print_json({"id": schedule["id"], "key": schedule["key"], "deleted": True})
     else:
         output.say(f"Deleted {schedule['name']} ({schedule['id']}).")
-
-
-def _control(name: str, verb: str, client: api.Client, *, as_json: bool) -> None:
-    schedule = naming.find(client, name)
-    changed: dict[str, Any] = client.post(naming.path(schedule, verb))
-    shown.change(changed, as_json=as_json)
 
 
 def _client(server: str | None, data_dir: str | None, file: Path | None) -> api.Client:

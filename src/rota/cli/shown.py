@@ -104,7 +104,7 @@ def firings(records: Iterable[Record], *, as_json: bool) -> None:
             str(record["attempt"] or ""),
             _milliseconds(record.get("duration_ms")),
             str(record.get("result_code") or ""),
-            _notes(record),
+            notes(record),
             str(record["id"]),
         )
         for record in records
@@ -145,15 +145,21 @@ def slots(record: Record) -> str:
     return first if count == 1 else f"{first} … {instant(record.get('last_slot_at'))} ({count})"
 
 
-def _notes(record: Record) -> str:
+def notes(record: Record) -> str:
+    """What is unusual about a firing."""
     by = record.get("triggered_by")
-    notes = [
+    said = [
         "replay" if record.get("replay_of") else "",
         "catch-up" if record.get("catch_up") else "",
         str(by) if by not in (None, "schedule") else "",
         str(record.get("reason") or ""),
     ]
-    return ", ".join(filter(None, notes))
+    return ", ".join(filter(None, said))
+
+
+def style(status: object) -> str:
+    """How a status is coloured."""
+    return _STYLES.get(str(status), "")
 
 
 def _milliseconds(value: object) -> str:
@@ -163,7 +169,7 @@ def _milliseconds(value: object) -> str:
 def _coloured(value: object) -> Text:
     from rich.text import Text  # noqa: PLC0415 - started late, see app.py
 
-    return Text(_cell(value), style=_STYLES.get(str(value), ""))
+    return Text(_cell(value), style=style(value))
 
 
 def _cell(value: object) -> str:

@@ -42,7 +42,7 @@ class Check:
 
     name: str
     ok: bool | None
-    """None when it could not be told."""
+    """None when it could not be told, or is a warning."""
     found: str
     advice: str = ""
     """What to do about it; empty when there is nothing to do."""

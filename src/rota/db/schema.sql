@@ -105,6 +105,7 @@ CREATE TABLE rota.firings (
 ) PARTITION BY RANGE (scheduled_for);
 CREATE INDEX firings_dead ON ONLY rota.firings USING btree (tenant_id, scheduled_for DESC, id DESC) WHERE (status = 'dead'::text);
 CREATE INDEX firings_of_schedule ON ONLY rota.firings USING btree (schedule_id, scheduled_for DESC);
+CREATE INDEX firings_of_tenant ON ONLY rota.firings USING btree (tenant_id, status, finished_at DESC, id DESC);
 CREATE INDEX firings_replays ON ONLY rota.firings USING btree (replay_of) WHERE (replay_of IS NOT NULL);
 
 CREATE TABLE rota.firings_default PARTITION OF rota.firings DEFAULT;
@@ -169,6 +170,8 @@ CREATE TABLE rota.queue (
     payload jsonb,
     replay_of uuid,
     began_at timestamp with time zone,
+    pulled_at timestamp with time zone,
+    pulled_by text,
     CONSTRAINT queue_pkey PRIMARY KEY (id),
     CONSTRAINT queue_state_check CHECK ((state = ANY (ARRAY['waiting'::text, 'running'::text, 'retrying'::text, 'blocked'::text]))),
     CONSTRAINT queue_triggered_by_check CHECK ((triggered_by = ANY (ARRAY['schedule'::text, 'manual'::text, 'api'::text, 'backfill'::text])))
@@ -203,12 +206,17 @@ CREATE TABLE rota.schedules (
     updated_at timestamp with time zone DEFAULT now() NOT NULL,
     fired integer DEFAULT 0 NOT NULL,
     status_reason text,
+    paused_together boolean DEFAULT false NOT NULL,
+    paused_until timestamp with time zone,
     CONSTRAINT schedules_pkey PRIMARY KEY (id),
     CONSTRAINT schedules_tenant_id_key_key UNIQUE (tenant_id, key),
     CONSTRAINT schedules_status_check CHECK ((status = ANY (ARRAY['active'::text, 'paused'::text, 'completed'::text]))),
     CONSTRAINT schedules_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES rota.tenants(id)
 );
+CREATE INDEX schedules_by_status ON rota.schedules USING btree (tenant_id, status);
 CREATE INDEX schedules_by_tenant ON rota.schedules USING btree (tenant_id, id);
+CREATE INDEX schedules_paused_together ON rota.schedules USING btree (tenant_id, id) WHERE (paused_together AND (status = 'paused'::text));
+CREATE INDEX schedules_paused_until ON rota.schedules USING btree (paused_until) WHERE ((paused_until IS NOT NULL) AND (status = 'paused'::text));
 
 CREATE TABLE rota.secrets (
     tenant_id uuid NOT NULL,

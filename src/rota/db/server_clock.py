@@ -10,7 +10,9 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, LiteralString
+from typing import TYPE_CHECKING, Final, LiteralString
+
+from rota.events import Event
 
 if TYPE_CHECKING:
     from rota.clock import Clock
@@ -22,6 +24,22 @@ _ASK: LiteralString = "SELECT clock_timestamp()"
 _WINDOW = 10.0
 # A disagreement beyond what drift can do within the window: somebody has set the clock.
 _STEP = 0.05
+
+ALARMING_STEP: Final = timedelta(seconds=1)
+"""Steps beyond this are told: what was due in between comes late, or is waited for again."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClockStepped(Event):
+    """The database's clock went forward or back, as seen by our monotonic one.
+
+    Somebody has set it, NTP has stepped it, or this machine slept meanwhile.
+    """
+
+    by: timedelta
+    """At least; positive when it went forward."""
+    seen_by: str
+    """scheduler or worker."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +60,7 @@ class DatabaseClock:
         self._clock = clock
         self._samples: deque[_Sample] = deque(maxlen=50)
         self._best: _Sample | None = None
+        self._step = timedelta()
 
     def now(self) -> datetime:
         """An instant that the database's clock has reached; the local one's until it was asked."""
@@ -65,6 +84,12 @@ class DatabaseClock:
             return timedelta.max
         return timedelta(seconds=self._clock.monotonic() - self._samples[-1].answered)
 
+    def alarm(self, seen_by: str) -> ClockStepped | None:
+        """What there is to tell of the last answer; None when the clock went as it should."""
+        if abs(self._step) <= ALARMING_STEP:
+            return None
+        return ClockStepped(by=self._step, seen_by=seen_by)
+
     async def ask(self, tx: Tx) -> bool:
         """Ask the database; whether its clock turned out to have been set."""
         asked = self._clock.monotonic()
@@ -74,7 +99,8 @@ class DatabaseClock:
     def note(self, server_at: datetime, *, asked: float, answered: float) -> bool:
         """Take in an answer; whether the clock turned out to have been set."""
         sample = _Sample(server_at, asked, answered)
-        stepped = self._best is not None and self._disagree(self._best, sample)
+        self._step = timedelta() if self._best is None else self._step_between(self._best, sample)
+        stepped = self._step != timedelta()
         if stepped:
             self._samples.clear()
         self._samples.append(sample)
@@ -88,7 +114,11 @@ class DatabaseClock:
     def _at(sample: _Sample, monotonic: float) -> datetime:
         return sample.server_at + timedelta(seconds=monotonic - sample.answered)
 
-    def _disagree(self, known: _Sample, fresh: _Sample) -> bool:
-        """Whether no instant lies within what both say, allowing for drift."""
+    def _step_between(self, known: _Sample, fresh: _Sample) -> timedelta:
+        """How far the clock was set, at least: as much as neither round trip can explain.
+
+        Nothing when that is no more than drift can do.
+        """
         ahead = (fresh.server_at - self._at(known, fresh.answered)).total_seconds()
-        return not -fresh.round_trip - _STEP <= ahead <= known.round_trip + _STEP
+        beyond = ahead - max(-fresh.round_trip, min(ahead, known.round_trip))
+        return timedelta(seconds=beyond) if abs(beyond) > _STEP else timedelta()

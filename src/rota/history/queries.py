@@ -50,7 +50,7 @@ async def find(tx: Tx, firing_id: UUID, *, tenant_id: UUID | None = None) -> Fir
         row = await tx.fetch_row(sql.ONE, firing_id, *_EVER)
     if row is None or (tenant_id is not None and row["tenant_id"] != tenant_id):
         return None
-    return _firing(row)
+    return firing_of(row)
 
 
 async def of_schedule(
@@ -99,7 +99,7 @@ async def attempts(tx: Tx, firing: Firing) -> list[Attempt]:
 async def at_slot(tx: Tx, schedule_id: UUID, slot: datetime) -> Firing | None:
     """What there is of the schedule's slot: its own firing, or the run of slots it lies in."""
     row = await tx.fetch_row(sql.AT_SLOT, schedule_id, slot)
-    return None if row is None else _firing(row)
+    return None if row is None else firing_of(row)
 
 
 def _checked(statuses: Collection[str] | None) -> list[str] | None:
@@ -129,12 +129,13 @@ def _after(place: Place | None) -> tuple[datetime | None, UUID | None]:
 
 
 def _page(rows: list[Row], limit: int) -> Page:
-    firings = [_firing(row) for row in rows[:limit]]
+    firings = [firing_of(row) for row in rows[:limit]]
     more = len(rows) > limit
     return Page(firings, Place(firings[-1].scheduled_for, firings[-1].id) if more else None)
 
 
-def _firing(row: Row) -> Firing:
+def firing_of(row: Row) -> Firing:
+    """A row of LIVE or ENDED."""
     return Firing(**dict(row.items()))
 
 

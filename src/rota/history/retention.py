@@ -82,6 +82,11 @@ async def sweep(db: Database, today: date, *, keep: timedelta = KEEP) -> Swept:
     return Swept(made, dropped)
 
 
+async def days(tx: Tx) -> set[date]:
+    """The days that have all of their partitions."""
+    return {day for day, count in (await _days(tx)).items() if count == _TABLES}
+
+
 async def _days(tx: Tx) -> dict[date, int]:
     """Days that have partitions, and how many of the two they have."""
     days: dict[date, int] = {}

@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import LiteralString
 
 # A claim that is held ahead of its instant has not begun: it still waits, as far as people see.
-_LIVE: LiteralString = """
+LIVE: LiteralString = """
     SELECT q.id, q.schedule_id, q.tenant_id, q.version, q.scheduled_for,
            NULL::timestamptz AS last_slot_at, 1 AS slot_count,
            CASE WHEN q.state = 'running' AND q.available_at > clock_timestamp()
@@ -28,7 +28,7 @@ _LIVE: LiteralString = """
       FROM queue q
 """
 
-_ENDED: LiteralString = """
+ENDED: LiteralString = """
     SELECT f.id, f.schedule_id, f.tenant_id, f.version, f.scheduled_for, f.last_slot_at,
            f.slot_count, f.status, f.reason, f.attempt, f.triggered_by, f.catch_up,
            NULL::timestamptz AS available_at, f.started_at, f.finished_at, f.result_code,
@@ -38,12 +38,12 @@ _ENDED: LiteralString = """
 
 # An id's first bytes are an instant near its slot, which names the partition to look in.
 ONE: LiteralString = (
-    _LIVE
+    LIVE
     + """
      WHERE q.id = $1
      UNION ALL
 """
-    + _ENDED
+    + ENDED
     + """
      WHERE f.id = $1 AND f.scheduled_for BETWEEN $2 AND $3
      LIMIT 1
@@ -54,7 +54,7 @@ ONE: LiteralString = (
 # statement has one snapshot, so it cannot. Each half stops at the limit by its own index.
 OF_SCHEDULE: LiteralString = (
     "SELECT * FROM ((SELECT * FROM ("
-    + _LIVE
+    + LIVE
     + """
          WHERE q.schedule_id = $1) AS live
          WHERE ($2::text[] IS NULL OR live.status = ANY ($2))
@@ -62,7 +62,7 @@ OF_SCHEDULE: LiteralString = (
          ORDER BY live.scheduled_for DESC, live.id DESC LIMIT $5)
      UNION ALL (
 """
-    + _ENDED
+    + ENDED
     + """
          WHERE f.schedule_id = $1
            AND ($2::text[] IS NULL OR f.status = ANY ($2))
@@ -75,7 +75,7 @@ OF_SCHEDULE: LiteralString = (
 )
 
 DEAD: LiteralString = (
-    _ENDED
+    ENDED
     + """
      WHERE f.tenant_id = $1 AND f.status = 'dead'
        AND ($2::timestamptz IS NULL OR (f.scheduled_for, f.id) < ($2, $3::uuid))
@@ -100,19 +100,19 @@ ATTEMPTS: LiteralString = """
 # The slot's own firing first; else a run of slots that it lies in. A run can be long, so that part
 # looks at every run of the schedule that began before: few, because each is one row.
 AT_SLOT: LiteralString = (
-    _LIVE
+    LIVE
     + """
      WHERE q.schedule_id = $1 AND q.scheduled_for = $2
        AND q.triggered_by IN ('schedule', 'backfill')
      UNION ALL
 """
-    + _ENDED
+    + ENDED
     + """
      WHERE f.schedule_id = $1 AND f.scheduled_for = $2
        AND f.triggered_by IN ('schedule', 'backfill')
      UNION ALL (
 """
-    + _ENDED
+    + ENDED
     + """
      WHERE f.schedule_id = $1 AND f.scheduled_for < $2 AND f.last_slot_at >= $2
      ORDER BY f.scheduled_for DESC LIMIT 1)

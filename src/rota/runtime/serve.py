@@ -15,16 +15,19 @@ from typing import TYPE_CHECKING
 
 from rota.api.app import create
 from rota.api.engine import Engine
+from rota.api.polls import Polls
 from rota.db import Database, Listener, Retry, embedded
 from rota.firing.loop import CHANNEL as TIMERS
 from rota.history import retention
 from rota.leases import Node, NodeSession
-from rota.runtime import files, web
+from rota.runtime import files, resuming, web
 from rota.runtime.callback import open_callback
 from rota.runtime.database import INTERVAL, DatabaseWatch
 from rota.runtime.limits import host_limits
 from rota.runtime.loop import Loop, every
 from rota.runtime.prepare import prepare, today_of
+from rota.runtime.pulling import start_pull
+from rota.runtime.resuming import Resumer
 from rota.runtime.scheduling import Scheduling
 from rota.runtime.targets import target_policy
 from rota.runtime.vault import open_vault
@@ -93,8 +96,12 @@ async def running(
         prepared = await prepare(db, config)
         vault = await open_vault(db, config)
         _keep_up(stack, db, config, server=server, bus=bus, clock=clock)
+        news = Listener(dsn, [TIMERS, *CHANNELS], clock=clock)
+        await stack.enter_async_context(news)
+        polls = Polls()
         url = None
         if listener is not None:
+            start_pull(stack, db, polls, config, news=news, bus=bus, clock=clock)
             engine = Engine(
                 db=api_db,
                 clock=clock,
@@ -103,10 +110,15 @@ async def running(
                 vault=vault,
                 targets=target_policy(config),
                 is_stopping=stop.asked.is_set,
+                polls=polls,
             )
             url = _answer(stack, engine, listener, config)
-        parts = await _start_parts(stack, db, config, dsn=dsn, vault=vault, bus=bus, clock=clock)
+        parts = await _start_parts(
+            stack, db, config, dsn=dsn, news=news, vault=vault, bus=bus, clock=clock
+        )
         stack.push_async_callback(_drain, parts, stop, grace)
+        # First of all: who waits for work must not keep the API from ending.
+        stack.callback(polls.close)
         yield Started(roles=config.roles, url=url, new_key=prepared.new_key, db=api_db)
 
 
@@ -178,6 +190,10 @@ def _keep_up(
         Loop("database", watch.run_once, wait=every(INTERVAL, clock), bus=bus, clock=clock),
         Loop("retention", sweep, wait=every(_SWEEP_INTERVAL, clock), bus=bus, clock=clock),
     )
+    if "scheduler" in config.roles:
+        resumer = Resumer(db, bus)
+        wait = every(resuming.INTERVAL, clock)
+        loops += (Loop("resume", resumer.run_once, wait=wait, bus=bus, clock=clock),)
     for loop in loops:
         loop.start()
         stack.push_async_callback(loop.stop)
@@ -201,6 +217,7 @@ async def _start_parts(
     config: Config,
     *,
     dsn: str,
+    news: Listener,
     vault: Vault,
     bus: Bus,
     clock: Clock,
@@ -208,8 +225,6 @@ async def _start_parts(
     node = Node.start(config.roles)
     session = NodeSession(dsn, node, bus=bus, clock=clock)
     await stack.enter_async_context(session)
-    news = Listener(dsn, [TIMERS, *CHANNELS], clock=clock)
-    await stack.enter_async_context(news)
     worker = None
     if "worker" in config.roles:
         callback = await open_callback(db, vault, config)

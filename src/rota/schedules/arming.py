@@ -8,6 +8,7 @@ from rota import timers
 from rota.triggers.limits import Limited
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
     from datetime import datetime
     from uuid import UUID
 
@@ -21,6 +22,20 @@ def next_slot(schedule: Schedule, *, fired: int, now: datetime) -> datetime | No
     if isinstance(trigger, Limited) and trigger.exhausted(fired):
         return None
     return trigger.next_after(now)
+
+
+def open_slot(
+    schedule: Schedule, *, fired: int, now: datetime, known: Collection[datetime]
+) -> datetime | None:
+    """Its first slot from now on that is none of those that are known already.
+
+    A timer must not stand at a slot that has its outcome: an outage would begin there, and the
+    record of all it missed would be taken for one that exists.
+    """
+    slot = next_slot(schedule, fired=fired, now=now)
+    while slot is not None and slot in known:
+        slot = next_slot(schedule, fired=fired, now=slot)
+    return slot
 
 
 def due_at(schedule_id: UUID, definition: Definition, slot: datetime) -> datetime:

@@ -8,7 +8,7 @@ whatever the overlap policy, like the catch-ups of an outage.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
@@ -29,6 +29,8 @@ MAX_SLOTS: Final = 1_000
 """Of one call: what is more is better asked for in parts, and seen to work in between."""
 
 _TICK = timedelta(microseconds=1)
+_FIRST = datetime(1970, 1, 1, tzinfo=UTC)
+"""Ids cannot tell of an earlier one, and before the year 1 there is no telling at all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +61,11 @@ def slots_between(
     trigger: Trigger, *, since: datetime, until: datetime, now: datetime
 ) -> list[datetime]:
     """The slots of a range that has passed; InvalidInput when it has not, or holds too many."""
+    if since < _FIRST:
+        raise InvalidInput(
+            f"Invalid from: expected an instant from {_FIRST.year} on, got an earlier one",
+            field="from",
+        )
     if until <= since:
         raise InvalidInput("Invalid to: expected an instant after from, got none", field="to")
     if until > now:

@@ -228,6 +228,9 @@ async def _edit(tx: Tx, held: _Held, read: Parsed, new: Definition) -> Schedule:
 
 async def _pause(tx: Tx, held: _Held, reason: str | None = None) -> Schedule:
     schedule = held.schedule
+    if schedule.status == "paused" and reason is None:
+        # Its owner's own wish from now on: resuming all must not undo it.
+        await sql.pause_alone(tx, schedule.id)
     if schedule.status != "active":
         return schedule
     await timers.park(tx, schedule.id)
@@ -269,16 +272,9 @@ async def _record_overdue(tx: Tx, held: _Held, reason: Reason) -> None:
 
 
 async def _first_open_slot(tx: Tx, schedule: Schedule, held: _Held) -> datetime | None:
-    """Its first slot from now on that is neither in the queue nor recorded; None without any.
-
-    A timer must not stand at a slot that has its outcome: an outage would begin there, and the
-    record of all it missed would be taken for one that exists.
-    """
+    """Its first slot from now on that is neither in the queue nor recorded; None without any."""
     known = await live_sql.known_slots(tx, schedule.id, after=held.now)
-    slot = arming.next_slot(schedule, fired=held.fired, now=held.now)
-    while slot is not None and slot in known:
-        slot = arming.next_slot(schedule, fired=held.fired, now=slot)
-    return slot
+    return arming.open_slot(schedule, fired=held.fired, now=held.now, known=known)
 
 
 async def _carry_over(tx: Tx, schedule: Schedule, now: datetime) -> None:

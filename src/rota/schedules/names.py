@@ -42,7 +42,8 @@ TARGETS_NOT_YET = ("steps",)
 NOT_YET = frozenset((*TRIGGERS_NOT_YET, *TARGETS_NOT_YET))
 READ_ONLY = frozenset(
     (
-        *("id", "status", "status_reason", "version", "created_at", "updated_at"),
+        *("id", "status", "status_reason", "paused_until"),
+        *("version", "created_at", "updated_at"),
         *("next_fire_at", "last_fire_at", "last_status", "warnings"),
     )
 )

@@ -42,6 +42,7 @@ _LIST: LiteralString = """
     )
     SELECT s.id, s.tenant_id, s.key, s.name, s.status, s.version, s.shard, s.anchor_at,
            s.definition::text AS definition, s.created_at, s.updated_at, s.status_reason,
+           CASE WHEN s.status = 'paused' THEN s.paused_until END AS paused_until,
            least(ahead.scheduled_for, CASE WHEN s.status = 'active' THEN t.scheduled_for END)
                AS next_fire_at,
            CASE WHEN live.scheduled_for >= ended.scheduled_for OR ended.scheduled_for IS NULL
@@ -75,7 +76,9 @@ class Standing:
     last_fire_at: datetime | None
     last_status: str | None
     status_reason: str | None = None
-    """Why Rota paused it by itself; None when it did not."""
+    """Why Rota paused it by itself, or somebody paused it with others; None when neither."""
+    paused_until: datetime | None = None
+    """When it is resumed without being asked; None for never."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,4 +154,5 @@ def _standing(row: Row) -> Standing:
         last_fire_at=row["last_fire_at"],
         last_status=row["last_status"],
         status_reason=row["status_reason"],
+        paused_until=row["paused_until"],
     )

@@ -58,7 +58,16 @@ _UPDATE: LiteralString = """
 """
 
 _SET_STATUS: LiteralString = """
-    UPDATE schedules SET status = $2, updated_at = $3, status_reason = $4 WHERE id = $1
+    UPDATE schedules
+       SET status = $2, updated_at = $3, status_reason = $4,
+           paused_together = false, paused_until = NULL
+     WHERE id = $1
+"""
+
+_PAUSE_ALONE: LiteralString = """
+    UPDATE schedules
+       SET status_reason = NULL, paused_together = false, paused_until = NULL
+     WHERE id = $1 AND status = 'paused' AND paused_together
 """
 
 _DELETE: LiteralString = "DELETE FROM schedules WHERE id = $1"
@@ -137,6 +146,11 @@ async def set_status(
     tx: Tx, schedule_id: UUID, status: Status, *, at: datetime, reason: str | None = None
 ) -> None:
     await tx.execute(_SET_STATUS, schedule_id, status, at, reason)
+
+
+async def pause_alone(tx: Tx, schedule_id: UUID) -> None:
+    """Of one that is paused with others: its pause is its own from now on."""
+    await tx.execute(_PAUSE_ALONE, schedule_id)
 
 
 async def delete(tx: Tx, schedule_id: UUID) -> None:

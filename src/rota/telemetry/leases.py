@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from typing import TYPE_CHECKING
 
 from rota.leases import LeaseLost, LeaseResigned, LeaseTaken
@@ -18,21 +19,22 @@ _Lease = LeaseTaken | LeaseLost | LeaseResigned
 class Together:
     """Gathers the lease events of one turn of the event loop, and tells each kind as a line."""
 
-    def __init__(self, tell: Callable[[str], None]) -> None:
+    def __init__(self, tell: Callable[[int, str], None]) -> None:
+        """`tell` is given the level and the line."""
         self._tell = tell
-        self._gathered: dict[str, list[int]] = {}
+        self._gathered: dict[tuple[int, str], list[int]] = {}
 
     def add(self, event: _Lease) -> None:
         """Note an event; it is told with the others when the loop comes round."""
         if not self._gathered:
             asyncio.get_running_loop().call_soon(self.flush)
-        self._gathered.setdefault(_kind(event), []).append(event.shard)
+        self._gathered.setdefault((_level(event), _kind(event)), []).append(event.shard)
 
     def flush(self) -> None:
         """Tell what was gathered."""
         gathered, self._gathered = self._gathered, {}
-        for kind, shards in gathered.items():
-            self._tell(f"{kind} count={len(shards)} shards={ranges(shards)}")
+        for (level, kind), shards in gathered.items():
+            self._tell(level, f"{kind} count={len(shards)} shards={ranges(shards)}")
 
 
 def ranges(numbers: list[int]) -> str:
@@ -44,6 +46,12 @@ def ranges(numbers: list[int]) -> str:
         else:
             parts.append([number])
     return ",".join(str(part[0]) if len(part) == 1 else f"{part[0]}-{part[-1]}" for part in parts)
+
+
+def _level(event: _Lease) -> int:
+    """Giving up a share is in order; losing a lease otherwise is not."""
+    lost = isinstance(event, LeaseLost) and event.reason != "share"
+    return logging.WARNING if lost else logging.INFO
 
 
 def _kind(event: _Lease) -> str:

@@ -32,11 +32,27 @@ _QUIET = frozenset(
         "FiringStarted",
         "FiringFinished",
         "FiringsClaimed",
+        "FiringsPulled",
         "FiringDetached",
         "FiringPostponed",
     }
 )
 """Published for every pass or firing."""
+ALARMS = frozenset(
+    {
+        "FallingBehind",
+        "FenceRefused",
+        "DatabaseAway",
+        "CircuitOpened",
+        "ClockStepped",
+        "LoopDelayed",
+        "ClaimLost",
+        "FinishRefused",
+        "FiringRescued",
+        "FiringOverdue",
+    }
+)
+"""Somebody should know, although nothing of ours has failed. By name: some are defined above us."""
 _WORD = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _MAX_VALUE = 300
 
@@ -51,7 +67,7 @@ def start(bus: Bus, *, verbose: bool = False) -> Callable[[], None]:
     # The driver logs every try of its pool while the database is away, with a traceback; the
     # events say it once.
     logging.getLogger("asyncpg").setLevel(logging.CRITICAL)
-    leases = Together(_log.info)
+    leases = Together(_log.log)
 
     def record(event: Event) -> None:
         if isinstance(event, LEASES):
@@ -90,7 +106,10 @@ def level_of(event: Event) -> int:
         # A text is somebody else's error (a target's), and some pass; any other is a fault of ours.
         passing = not isinstance(error, Exception) or isinstance(error, TemporaryError)
         return logging.WARNING if passing else logging.ERROR
-    return logging.DEBUG if type(event).__name__ in _QUIET else logging.INFO
+    name = type(event).__name__
+    if name in ALARMS:
+        return logging.WARNING
+    return logging.DEBUG if name in _QUIET else logging.INFO
 
 
 def _is_quiet(kind: type[Event]) -> bool:

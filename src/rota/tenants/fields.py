@@ -20,6 +20,8 @@ MAX_NAME: Final = 100
 MAX_WEIGHT: Final = 1_000
 MAX_COUNT: Final = 1_000_000_000
 _SHORTEST = timedelta(seconds=1)
+# One in eleven days. A rate so small that the database takes it for 0 would be a fault.
+_SLOWEST: Final = 0.000001
 _LONGEST = timedelta(days=1)
 
 # A name is used in paths and on command lines: nothing to quote, nothing that looks like an id.
@@ -97,9 +99,11 @@ def _whole(value: object, name: str, most: int, *, default: int | None = None) -
 def _rate(value: object) -> float | None:
     if value is None:
         return None
-    if isinstance(value, int | float) and not isinstance(value, bool) and 0 < value <= 1_000_000:
-        return float(value)
-    raise _refused("create_rate", "schedules a second, above 0 and up to 1,000,000", value)
+    number = value if isinstance(value, int | float) and not isinstance(value, bool) else 0
+    if _SLOWEST <= number <= 1_000_000:
+        return float(number)
+    expected = f"schedules a second, from {_SLOWEST:f} to 1,000,000"
+    raise _refused("create_rate", expected, value)
 
 
 def _interval(value: object) -> timedelta:

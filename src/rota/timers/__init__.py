@@ -7,7 +7,7 @@ has fired. A schedule without any slot left has no timer.
 
 from __future__ import annotations
 
-from rota.timers.arm import arm, disarm, lock, park, touch, touch_all, uncount
+from rota.timers.arm import arm, disarm, lock, lock_all, park, touch, touch_all, uncount
 from rota.timers.spread import offset
 from rota.timers.timer import Armed, Timer
 
@@ -17,6 +17,7 @@ __all__ = [
     "arm",
     "disarm",
     "lock",
+    "lock_all",
     "offset",
     "park",
     "touch",

@@ -39,6 +39,11 @@ async def lock(tx: Tx, schedule_id: UUID) -> Timer | None:
     return await sql.lock(tx, schedule_id)
 
 
+async def lock_all(tx: Tx, schedule_ids: Sequence[UUID]) -> list[Timer]:
+    """The same for many schedules: the timers of those that have one."""
+    return await sql.lock_all(tx, schedule_ids)
+
+
 async def touch(tx: Tx, schedule_id: UUID) -> bool:
     """Make any pass that read the timer before now look again; False when there is no timer."""
     return await sql.touch(tx, schedule_id) == 1

@@ -47,6 +47,15 @@ _LOCK: LiteralString = """
        FOR UPDATE
 """
 
+# In the order of their schedules, as whoever locks many does.
+_LOCK_ALL: LiteralString = """
+    SELECT schedule_id, scheduled_for, version, fired
+      FROM timers
+     WHERE schedule_id = ANY ($1::uuid[])
+     ORDER BY schedule_id
+       FOR UPDATE
+"""
+
 _TOUCH: LiteralString = """
     UPDATE timers SET touched = touched + 1 WHERE schedule_id = $1
 """
@@ -91,6 +100,10 @@ async def arm(tx: Tx, timers: Sequence[Armed], *, soon: timedelta) -> None:
 async def lock(tx: Tx, schedule_id: UUID) -> Timer | None:
     row = await tx.fetch_row(_LOCK, schedule_id)
     return None if row is None else _timer(row)
+
+
+async def lock_all(tx: Tx, schedule_ids: Sequence[UUID]) -> list[Timer]:
+    return [_timer(row) for row in await tx.fetch(_LOCK_ALL, list(schedule_ids))]
 
 
 async def touch(tx: Tx, schedule_id: UUID) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
+from rota.errors import TemporaryError
 from rota.schedules.changing import pause_version
 from rota.workers.events import SchedulePaused
 
@@ -40,7 +41,13 @@ class Gone:
         """Pause what there is to pause; how many it were."""
         count = 0
         while self._pending:
-            count += await self._pause(self._pending[0])
+            try:
+                count += await self._pause(self._pending[0])
+            except TemporaryError:
+                raise  # it stays first, and is tried again
+            except BaseException:
+                self._pending.pop(0)  # one that cannot be paused must not hold up the others
+                raise
             self._pending.pop(0)
         self._arrived.clear()
         return count

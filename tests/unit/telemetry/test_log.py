@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import importlib
 import logging
+import pkgutil
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 from uuid import UUID, uuid4
 
+import rota
+from rota.db.server_clock import ClockStepped
 from rota.events import Bus, Event
+from rota.firing.events import CaughtUp, FallingBehind, FenceRefused
+from rota.leases import LeaseLost
 from rota.leases import LeaseTaken as ShardTaken
+from rota.runtime.database import DatabaseAway
 from rota.telemetry import log
 from rota.telemetry.leases import ranges
 
@@ -66,6 +73,41 @@ def test_lines_go_to_stderr_until_it_is_ended(capsys: pytest.CaptureFixture[str]
     assert shown.err.count("lease_taken") == 1
     assert "firing_started" not in shown.err
     assert "ValueError: broken" in shown.err
+
+
+def test_alarms_are_warnings_though_nothing_of_ours_has_failed() -> None:
+    behind = FallingBehind(lag=timedelta(minutes=1))
+    stepped = ClockStepped(by=timedelta(hours=-1), seen_by="worker")
+    away = DatabaseAway(reason="no answer")
+    for event in (behind, stepped, away, FenceRefused(shards=(1,))):
+        assert log.level_of(event) == logging.WARNING, event
+    assert log.level_of(CaughtUp()) == logging.INFO
+
+
+def test_every_alarm_is_the_name_of_an_event() -> None:
+    """They are named, not imported: a new name of one would make it a whisper."""
+    for module in pkgutil.walk_packages(rota.__path__, "rota."):
+        if module.name.endswith(("events", "loop", "database", "server_clock")):
+            importlib.import_module(module.name)
+    assert {kind.__name__ for kind in _kinds(Event)} >= log.ALARMS
+
+
+def _kinds(kind: type[Event]) -> set[type[Event]]:
+    below = kind.__subclasses__()
+    return {*below, *(each for one in below for each in _kinds(one))}
+
+
+async def test_losing_a_lease_is_a_warning_and_giving_up_a_share_is_not(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    bus, node = Bus(), uuid4()
+    stop = log.start(bus)
+    bus.publish(LeaseLost(node=node, shard=1, fence=1, reason="expired"))
+    bus.publish(LeaseLost(node=node, shard=2, fence=1, reason="share"))
+    stop()
+    expired, share = capsys.readouterr().err.splitlines()
+    assert "WARNING" in expired
+    assert "INFO" in share
 
 
 async def test_the_leases_of_one_moment_are_one_line(capsys: pytest.CaptureFixture[str]) -> None:

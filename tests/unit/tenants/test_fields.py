@@ -41,6 +41,7 @@ BAD: list[tuple[str, Any]] = [
     ("max_concurrency", 0),
     ("max_concurrency", -1),
     ("create_rate", 0),
+    ("create_rate", 1e-50),
     ("create_rate", float("nan")),
     ("create_rate", "fast"),
     ("max_schedules", 1.5),

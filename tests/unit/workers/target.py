@@ -59,10 +59,8 @@ class Target:
             case "status":
                 headers = {"Location": "/ok"} if detail.startswith("3") else {}
                 return web.Response(status=int(detail), text=f"said {detail}", headers=headers)
-            case "later":
-                return web.Response(status=503, headers={"Retry-After": detail})
-            case "taken":
-                return web.Response(status=202, headers={"Rota-Async": "true"})
+            case "later" | "taken":
+                return self._put_off(detail)
             case "slow":
                 await _clock.sleep(timedelta(seconds=float(detail)))
             case "flaky" if len(self.received) <= int(detail):
@@ -77,6 +75,12 @@ class Target:
             case _:
                 pass
         return web.Response(text="fine", headers={"X-Answer": "42", "Set-Cookie": "a=b"})
+
+    def _put_off(self, until: str) -> web.Response:
+        """Come back then; without an instant: taken on, to be completed by the target itself."""
+        if until:
+            return web.Response(status=503, headers={"Retry-After": until})
+        return web.Response(status=202, headers={"Rota-Async": "true"})
 
     async def _stream(self, kind: str, request: web.BaseRequest) -> web.StreamResponse:
         response = web.StreamResponse()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rota.api.operations.operation import AWAY, KEY, LARGE, STATE, UNKNOWN, WRONG, Operation
+from rota.api.operations.operation import AWAY, KEY, LARGE, STATE, UNKNOWN, WRONG, Operation, read
 
 _OPERATING = (
     Operation(
@@ -128,4 +128,19 @@ _CIRCUITS = (
     ),
 )
 
-ADMINISTRATION = (*_ADMINISTERING, *_CIRCUITS, *_OPERATING)
+_FIGURES = (
+    read(
+        "get_stats", "/v1/stats", "The tenant's figures, as far as they are counted.", "StatsShown"
+    ),
+    Operation(
+        name="get_cluster",
+        method="get",
+        path="/v1/cluster",
+        summary="Nodes, shards with their leases and lag, and the hosts that fail.",
+        scope="admin",
+        answer="ClusterShown",
+        problems=_ADMIN,
+    ),
+)
+
+ADMINISTRATION = (*_ADMINISTERING, *_CIRCUITS, *_FIGURES, *_OPERATING)

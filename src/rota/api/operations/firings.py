@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
-from rota.api.operations.operation import AWAY, KEY, LARGE, STATE, UNKNOWN, WRONG, Operation, read
+from rota.api.operations.operation import (
+    AWAY,
+    KEY,
+    LARGE,
+    SLOW,
+    STATE,
+    UNKNOWN,
+    WRONG,
+    Operation,
+    read,
+)
 
 _TOKEN = (403, "No token of this firing's attempt")
 
@@ -21,6 +31,13 @@ def _work(verb: str, summary: str, body: str) -> Operation:
 
 
 FIRINGS = (
+    read(
+        "list_log",
+        "/v1/firings",
+        "All firings: the live ones first, then those that ended, the newest end first.",
+        "FiringPage",
+        *("since", "status", "schedule_id", "limit", "cursor"),
+    ),
     read(
         "list_dead",
         "/v1/dead",
@@ -60,6 +77,17 @@ FIRINGS = (
         optional_body=True,
         answer="Firing",
         problems=(*KEY, UNKNOWN, STATE, *LARGE, WRONG, AWAY),
+    ),
+    Operation(
+        name="claim_firings",
+        method="post",
+        path="/v1/queues/{queue}/claim",
+        summary="Take work of a queue, at once or, with `wait`, as soon as there is some.",
+        scope="write",
+        body="ClaimFields",
+        optional_body=True,
+        answer="ClaimResult",
+        problems=(*KEY, *LARGE, WRONG, SLOW, AWAY),
     ),
     _work("complete", "The work is done; the result is kept with the firing.", "CompleteFields"),
     _work(

@@ -19,7 +19,7 @@ LARGE = ((400, "Not JSON"), (413, "Too large"), (415, "Not declared as JSON"))
 PARAMETERS = {
     "limit": ("integer", "How many items a page has, up to 1,000."),
     "cursor": ("string", "The next_cursor of the page before."),
-    "status": ("string", "Only those of this status."),
+    "status": ("string", "Only those of this status; of all firings, also live or ended."),
     "enabled": ("boolean", "Only those that are, or are not, paused."),
     "job_type": ("string", "Only those that run this task."),
     "tag": ("string", "Only those with this tag."),
@@ -32,7 +32,7 @@ PARAMETERS = {
     "tenant": ("string", "Whose, by id or name; the caller's own unless given."),
     "after": ("string", "From when on; now unless given."),
     "schedule_id": ("string", "Only those of this schedule."),
-    "since": ("string", "Only slots from this instant on."),
+    "since": ("string", "Only slots from this instant on; of all firings, those that ended since."),
     "until": ("string", "Only slots before this instant."),
 }
 

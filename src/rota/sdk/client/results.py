@@ -118,6 +118,48 @@ class ReplayResult(Result, frozen=True, kw_only=True):
     more: bool = False
 
 
+class ClaimedFiring(Firing, frozen=True, kw_only=True):
+    """A firing to work on, and the token to report on it with."""
+
+    token: str
+    claimed_until: datetime
+    queue: str = "default"
+    job_type: str = ""
+    payload: Any = None
+    idempotency_key: str = ""
+    schedule_key: str = ""
+    max_attempts: int = 1
+    timeout_seconds: float = 0
+    deadline: datetime | None = None
+    fence: int | None = None
+
+    def __repr__(self) -> str:
+        # The token is an authority: it does not belong in a log.
+        return f"ClaimedFiring(id={self.id!r}, job_type={self.job_type!r}, attempt={self.attempt})"
+
+
+class ClaimResult(Result, frozen=True, kw_only=True):
+    """What was claimed, in the order in which it should be begun."""
+
+    items: tuple[ClaimedFiring, ...] = ()
+
+
+class PauseResult(Result, frozen=True, kw_only=True):
+    """How many were paused together; while there is `more`, the same call again goes on."""
+
+    paused: int
+    renewed: int = 0
+    more: bool = False
+
+
+class ResumeResult(Result, frozen=True, kw_only=True):
+    """How many run again, or had no slot left; while there is `more`, the same call goes on."""
+
+    resumed: int
+    completed: int = 0
+    more: bool = False
+
+
 class Completion(Result, frozen=True, kw_only=True):
     """What became of the firing; `until` is how long its work may take."""
 

@@ -1,8 +1,8 @@
-"""What the server answers about tenants, keys and secrets; no repr shows what is secret."""
+"""What the server answers about tenants, keys, secrets and itself; no repr shows what is secret."""
 
 from datetime import datetime
 
-from rota.sdk.client.results import Result
+from rota.sdk.client.results import Circuit, Result
 
 
 class Tenant(Result, frozen=True, kw_only=True):
@@ -66,3 +66,48 @@ class SigningSecret(Result, frozen=True, kw_only=True):
 
     def __repr__(self) -> str:
         return f"SigningSecret(version={self.version}, secret=…)"
+
+
+class Stats(Result, frozen=True, kw_only=True):
+    """A tenant's figures. Counting stops at `bound`: a count of `bound` means as many or more."""
+
+    now: datetime
+    bound: int
+    schedules: dict[str, int]
+    queue: dict[str, int]
+    firings_last_hour: dict[str, int]
+    lateness_seconds: float = 0.0
+    next_due_at: datetime | None = None
+
+
+class ClusterNode(Result, frozen=True, kw_only=True):
+    """A process of the last day that did not stop in order, or still runs."""
+
+    id: str
+    alive: bool
+    seen_at: datetime
+    started_at: datetime | None = None
+    roles: tuple[str, ...] = ()
+    host: str = ""
+    pid: int = 0
+    version: str = ""
+
+
+class ClusterShard(Result, frozen=True, kw_only=True):
+    """A part of the timers, and who may fire it."""
+
+    shard: int
+    held: bool
+    holder: str | None = None
+    fence: int = 0
+    leased_until: datetime | None = None
+    lag_seconds: float = 0.0
+
+
+class Cluster(Result, frozen=True, kw_only=True):
+    """Nodes, shards with their leases and lag, and hosts that fail."""
+
+    now: datetime
+    nodes: tuple[ClusterNode, ...] = ()
+    shards: tuple[ClusterShard, ...] = ()
+    circuits: tuple[Circuit, ...] = ()

@@ -10,6 +10,18 @@ Length = str | int | float | timedelta
 """A length of time: "5m", "1h30m", ISO 8601, seconds, or a timedelta."""
 Instant = str | datetime
 """A point in time. Without an offset it is on the wall clock of the schedule's zone."""
+Status = Literal[
+    "waiting",
+    "running",
+    "retrying",
+    "blocked",
+    "succeeded",
+    "dead",
+    "skipped",
+    "missed",
+    "cancelled",
+]
+"""Of a firing."""
 
 
 class ScheduleFields(TypedDict, total=False):
@@ -83,6 +95,7 @@ class Schedule(Result, frozen=True, kw_only=True):
     created_at: datetime
     updated_at: datetime
     status_reason: str | None = None
+    paused_until: datetime | None = None
     next_fire_at: datetime | None = None
     last_fire_at: datetime | None = None
     last_status: str | None = None

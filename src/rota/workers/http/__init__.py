@@ -2,8 +2,8 @@
 
 `caller` is what the worker knows: a call for a claim. Below it, each in a file: `origin` reads a
 URL, `wire` makes the bytes, `resolver` finds addresses and has them judged, `dial` connects to them
-and to nothing else, `client` sends and reuses, `pool` keeps connections for a moment, `connection` reads one answer at a time, `failures`
-says in a line what went wrong.
+and to nothing else, `client` sends and reuses, `pool` keeps connections for a moment, `connection`
+reads one answer at a time, `failures` says in a line what went wrong.
 
 What a target may do to us is bounded: one deadline covers everything from the name's look-up to
 the last byte read; redirects are never followed, cookies never kept, bodies never unpacked (S3,

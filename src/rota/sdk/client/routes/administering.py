@@ -7,7 +7,7 @@ from typing import Any, Literal, TypedDict, Unpack
 
 from rota.sdk.client.call import Call, Listing, at, delete, get, given, listing, patch, post, some
 from rota.sdk.client.results import Circuit, Health, Page
-from rota.sdk.client.results_admin import Key, NewKey, Tenant
+from rota.sdk.client.results_admin import Cluster, Key, NewKey, Stats, Tenant
 from rota.sdk.client.schedules import Length
 
 _TENANT = "/v1/tenants/{}"
@@ -88,6 +88,16 @@ def list_circuits(*, page_size: int | None = None) -> Listing[Circuit]:
 def reset_circuit(host: str | Circuit) -> Call[None]:
     """Forget a host's failures: it is called again at once."""
     return delete(at("/v1/circuits/{}", host.host if isinstance(host, Circuit) else host))
+
+
+def stats() -> Call[Stats]:
+    """The tenant's figures: schedules, queue, the last hour, lateness, what is due next."""
+    return get(Stats, "/v1/stats")
+
+
+def cluster() -> Call[Cluster]:
+    """Nodes, shards with their leases and lag, and the hosts that fail."""
+    return get(Cluster, "/v1/cluster")
 
 
 def healthz() -> Call[Health]:

@@ -2,16 +2,33 @@
 
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 from rota.sdk.client.call import Call, Listing, at, get, listing, post, some, visible
-from rota.sdk.client.results import Attempt, Completion, Firing, Page, ReplayResult
-from rota.sdk.client.schedules import Instant, Schedule
+from rota.sdk.client.results import Attempt, ClaimResult, Completion, Firing, Page, ReplayResult
+from rota.sdk.client.schedules import Instant, Schedule, Status
 
 T = TypeVar("T")
 
 TOKEN_HEADER = "Rota-Token"  # noqa: S105 - the header's name
 _ONE = "/v1/firings/{}"
+
+
+def all_firings(
+    *,
+    since: Instant | None = None,
+    status: Status | Literal["live", "ended"] | None = None,
+    schedule: str | Schedule | None = None,
+    page_size: int | None = None,
+) -> Listing[Firing]:
+    """All firings: the live ones first, then those that ended, the newest end first.
+
+    `since` leaves out what had ended before. Who reads it again and again follows what happens.
+    """
+    which = _schedule_id(schedule)
+    return listing(
+        Page[Firing], "/v1/firings", page_size, since=since, status=status, schedule_id=which
+    )
 
 
 def firing(firing: str | Firing) -> Call[Firing]:
@@ -66,6 +83,24 @@ def replay_dead(
         limit=limit,
     )
     return post(ReplayResult, "/v1/dead/replay", body or None)
+
+
+def claim(
+    queue: str,
+    *,
+    limit: int | None = None,
+    wait: float | None = None,
+    visibility: float | None = None,
+    worker: str | None = None,
+) -> Call[ClaimResult]:
+    """Take work of a queue: up to `limit` (1) firings, at once or within `wait` seconds (0).
+
+    They are the caller's for `visibility` seconds (60), unless it says so again with `extend`;
+    `complete` and `fail` end them. `worker` is a name for people.
+    """
+    body = some(limit=limit, wait=wait, visibility=visibility, worker=worker)
+    call = post(ClaimResult, at("/v1/queues/{}/claim", queue), body or None)
+    return replace(call, patience=wait or 0.0)
 
 
 def complete(firing: str | Firing, *, token: str, result: Any = None) -> Call[Completion]:

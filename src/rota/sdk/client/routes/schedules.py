@@ -19,21 +19,18 @@ from rota.sdk.client.call import (
     some,
     visible,
 )
-from rota.sdk.client.results import Backfilled, Firing, Page, Upcoming, Why
-from rota.sdk.client.schedules import Instant, Length, Schedule, ScheduleFields
+from rota.sdk.client.results import (
+    Backfilled,
+    Firing,
+    Page,
+    PauseResult,
+    ResumeResult,
+    Upcoming,
+    Why,
+)
+from rota.sdk.client.schedules import Instant, Length, Schedule, ScheduleFields, Status
 
 Fields = Mapping[str, Any]
-Status = Literal[
-    "waiting",
-    "running",
-    "retrying",
-    "blocked",
-    "succeeded",
-    "dead",
-    "skipped",
-    "missed",
-    "cancelled",
-]
 
 _ONE = "/v1/schedules/{}"
 
@@ -139,6 +136,21 @@ def pause(schedule: str | Schedule, *, request_key: str | None = None) -> Call[S
 def resume(schedule: str | Schedule, *, request_key: str | None = None) -> Call[Schedule]:
     """Let it run again, from now on."""
     return post_once(Schedule, at(f"{_ONE}/resume", _id(schedule)), request_key)
+
+
+def pause_all(
+    *, tag: str | None = None, reason: str | None = None, until: Instant | None = None
+) -> Call[PauseResult]:
+    """Pause all active schedules, or those of a tag, together; with `until` they resume then.
+
+    A call works for a few seconds; while the result says `more`, the same call again goes on.
+    """
+    return post(PauseResult, "/v1/pause", some(tag=tag, reason=reason, until=until) or None)
+
+
+def resume_all(*, tag: str | None = None) -> Call[ResumeResult]:
+    """Resume those that were paused together, all or of a tag; again while there is `more`."""
+    return post(ResumeResult, "/v1/resume", some(tag=tag) or None)
 
 
 def trigger(

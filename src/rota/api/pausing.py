@@ -1,0 +1,135 @@
+"""`/v1/pause` and `/v1/resume`: all of a tenant's schedules, or those of a tag, at once.
+
+A call works for a few seconds and then says that there is `more`: the same call again goes on. So
+nobody waits for an answer that a proxy would not wait for, and a call that broke off is repeated.
+"""
+
+import re
+from collections.abc import Awaitable
+from datetime import datetime, timedelta
+from functools import partial
+from typing import Final, Protocol
+from uuid import UUID
+
+import msgspec
+from litestar import post
+
+from rota.api import access, bodies
+from rota.api.engine import Engine
+from rota.api.events import SchedulesPaused, SchedulesResumed
+from rota.api.given import AnyRequest, Caller, TheEngine
+from rota.api.problems import bad_field
+from rota.db import Tx
+from rota.schedules import sql, together
+from rota.schedules.together import Part, Wish
+
+BUDGET: Final = timedelta(seconds=8)
+"""How long a call works before it says that there is more."""
+_MAX_REASON: Final = 200
+_MAX_TAG: Final = 200
+_CONTROL = re.compile(r"[\x00-\x1f\x7f\u2028\u2029\ud800-\udfff]")
+
+
+class PauseFields(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Why, until when (an instant; they resume by themselves), and of which tag alone."""
+
+    reason: str | None = None
+    until: datetime | None = None
+    tag: str | None = None
+
+
+class ResumeFields(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Of which tag alone."""
+
+    tag: str | None = None
+
+
+class PauseResult(msgspec.Struct, frozen=True, kw_only=True):
+    """How many were paused, and how many that were so already have the new reason and end."""
+
+    paused: int
+    renewed: int
+    more: bool
+    """There are others: the same call again goes on."""
+
+
+class ResumeResult(msgspec.Struct, frozen=True, kw_only=True):
+    """How many run again, and how many had no slot left and are completed."""
+
+    resumed: int
+    completed: int
+    more: bool
+    """There are others: the same call again goes on."""
+
+
+@post("/v1/pause", status_code=200, opt=access.needs("write"))
+async def pause_all(request: AnyRequest, engine: TheEngine, caller: Caller) -> PauseResult:
+    """Pause every active schedule, or those of a tag, together."""
+    given = await bodies.read_as(request, PauseFields, optional=True)
+    reason, tag = _line("reason", given.reason, _MAX_REASON), _line("tag", given.tag, _MAX_TAG)
+    if given.until is not None:
+        await _check_future(engine, given.until)
+    wish = Wish(tenant_id=caller.tenant.id, tag=tag, reason=reason, until=given.until)
+    ends_at = engine.clock.monotonic() + BUDGET.total_seconds()
+    # Before the others are paused, which need none of it.
+    renewed = await _in_parts(engine, together.renew_some, wish, ends_at)
+    paused = await _in_parts(engine, together.pause_some, wish, ends_at)
+    engine.bus.publish(SchedulesPaused(tenant_id=wish.tenant_id, tag=tag, count=paused.changed))
+    return PauseResult(
+        paused=paused.changed,
+        renewed=renewed.changed,
+        more=renewed.last is not None or paused.last is not None,
+    )
+
+
+@post("/v1/resume", status_code=200, opt=access.needs("write"))
+async def resume_all(request: AnyRequest, engine: TheEngine, caller: Caller) -> ResumeResult:
+    """Resume those that were paused together; what people paused by themselves stays so."""
+    given = await bodies.read_as(request, ResumeFields, optional=True)
+    tag = _line("tag", given.tag, _MAX_TAG)
+    wish = Wish(tenant_id=caller.tenant.id, tag=tag)
+    ends_at = engine.clock.monotonic() + BUDGET.total_seconds()
+    done = await _in_parts(engine, together.resume_some, wish, ends_at)
+    engine.bus.publish(SchedulesResumed(tenant_id=wish.tenant_id, tag=tag, count=done.changed))
+    return ResumeResult(resumed=done.changed, completed=done.completed, more=done.last is not None)
+
+
+ROUTES = (pause_all, resume_all)
+
+
+class _Step(Protocol):
+    """One batch of work."""
+
+    def __call__(self, tx: Tx, wish: Wish, *, after: UUID) -> Awaitable[Part]: ...
+
+
+async def _in_parts(engine: Engine, step: _Step, wish: Wish, ends_at: float) -> Part:
+    """Batch after batch until nothing is left or the time is up; each is committed by itself."""
+    changed = completed = 0
+    after = together.START
+    while True:
+        # Made twice it does no more than once: what is done is not found again.
+        part = await engine.db.run(partial(step, wish=wish, after=after), repeatable=True)
+        changed += part.changed
+        completed += part.completed
+        if part.last is None or engine.clock.monotonic() >= ends_at:
+            return Part(changed, part.last, completed)
+        after = part.last
+
+
+async def _check_future(engine: Engine, until: datetime) -> None:
+    if until.tzinfo is None:
+        raise bad_field("until", "expected an instant with an offset, such as …Z, got none")
+    now = await engine.db.run(sql.now, read_only=True)
+    if until <= now:
+        raise bad_field("until", f"expected an instant to come, got {until.isoformat()}")
+
+
+def _line(field: str, text: str | None, most: int) -> str | None:
+    """One line of text, or None."""
+    if text is None:
+        return None
+    text = text.strip()
+    if not 1 <= len(text) <= most or _CONTROL.search(text):
+        raise bad_field(field, f"expected one line of 1 to {most} characters")
+    return text

@@ -1,0 +1,138 @@
+"""`rota pause` and `rota resume`: one schedule, or all of them, through the API."""
+
+from collections.abc import Iterator
+from typing import Annotated, Any
+
+import typer
+
+from rota.cli import client as api
+from rota.cli import naming, output, shown
+from rota.cli.client import Url
+from rota.cli.config import DataDir, File
+
+OneName = Annotated[
+    str | None, typer.Argument(metavar="NAME", help="A schedule's key, name or id; or --all.")
+]
+All = Annotated[bool, typer.Option("--all", help="All of the tenant's schedules.")]
+Tag = Annotated[str | None, typer.Option(help="With --all: only those with this tag.")]
+Reason = Annotated[str | None, typer.Option(help="With --all: why, for people.")]
+Until = Annotated[
+    str | None,
+    typer.Option(
+        help="With --all: when they resume by themselves, an instant or a time from now such as 2h."
+    ),
+]
+
+Counts = dict[str, int]
+
+
+def pause(
+    name: OneName = None,
+    *,
+    all_: All = False,
+    tag: Tag = None,
+    reason: Reason = None,
+    until: Until = None,
+    server: Url = None,
+    data_dir: DataDir = None,
+    file: File = None,
+    as_json: output.Json = False,
+) -> None:
+    """Stop a schedule until it is resumed; or all of them, together."""
+    _check(name, all_=all_, tag=tag, reason=reason, until=until)
+    body = {"tag": tag, "reason": reason, "until": None if until is None else _instant(until)}
+    client = api.connect(url=server, data_dir=data_dir, file=file)
+    if name is not None:
+        _one(client, name, "pause", as_json=as_json)
+        return
+    done = _with_progress("Pausing", _again_while_more(client, "/v1/pause", body))
+    if as_json:
+        output.print_json(done)
+        return
+    again = f" {_schedules(done['renewed'])} had been so before." if done["renewed"] else ""
+    output.say(f"Paused {_schedules(done['paused'])}.{again}")
+
+
+def resume(
+    name: OneName = None,
+    *,
+    all_: All = False,
+    tag: Tag = None,
+    server: Url = None,
+    data_dir: DataDir = None,
+    file: File = None,
+    as_json: output.Json = False,
+) -> None:
+    """Let a paused schedule run again, from now on; or all that were paused together."""
+    _check(name, all_=all_, tag=tag)
+    client = api.connect(url=server, data_dir=data_dir, file=file)
+    if name is not None:
+        _one(client, name, "resume", as_json=as_json)
+        return
+    done = _with_progress("Resuming", _again_while_more(client, "/v1/resume", {"tag": tag}))
+    if as_json:
+        output.print_json(done)
+        return
+    over = f" {_schedules(done['completed'])} had no time left to run." if done["completed"] else ""
+    output.say(f"Resumed {_schedules(done['resumed'])}.{over}")
+
+
+def _check(name: str | None, *, all_: bool, **only_all: str | None) -> None:
+    if (name is not None) == all_:
+        raise typer.BadParameter("expected a NAME, or --all", param_hint="NAME")
+    given = [option for option, value in only_all.items() if value is not None]
+    if given and not all_:
+        raise typer.BadParameter(f"expected --{given[0]} with --all", param_hint=f"--{given[0]}")
+
+
+def _one(client: api.Client, name: str, verb: str, *, as_json: bool) -> None:
+    schedule = naming.find(client, name)
+    changed: dict[str, Any] = client.post(naming.path(schedule, verb))
+    shown.change(changed, as_json=as_json)
+
+
+def _again_while_more(
+    client: api.Client, path: str, given: dict[str, str | None]
+) -> Iterator[Counts]:
+    """What each call has done: one works for a few seconds, the next goes on."""
+    body = {name: value for name, value in given.items() if value is not None}
+    more = True
+    while more:
+        answer: dict[str, Any] = client.post(path, body)
+        more = answer.pop("more")
+        yield answer
+
+
+def _with_progress(words: str, parts: Iterator[Counts]) -> Counts:
+    """The sums, with the count so far where there is a terminal to show it on."""
+    from rich.progress import Progress, SpinnerColumn, TextColumn  # noqa: PLC0415 - see app.py
+
+    total: Counts = {}
+    console = output.console(stderr=True)
+    columns = (SpinnerColumn(), TextColumn("{task.description}"))
+    with Progress(
+        *columns, console=console, transient=True, disable=not console.is_terminal
+    ) as progress:
+        task = progress.add_task(f"{words} …", total=None)
+        for part in parts:
+            total = {name: total.get(name, 0) + count for name, count in part.items()}
+            progress.update(task, description=f"{words} … {sum(total.values()):,}")
+    return total
+
+
+def _instant(text: str) -> str:
+    """An instant as the API takes it: given as one, or as a time from now."""
+    from rota import durations  # noqa: PLC0415 - late, see app.py
+    from rota.clock import SystemClock  # noqa: PLC0415
+    from rota.triggers.at import parse_instant  # noqa: PLC0415
+    from rota.triggers.zones import zone  # noqa: PLC0415
+
+    try:
+        at = SystemClock().now() + durations.parse(text)
+    except (durations.InvalidDuration, OverflowError):
+        at = parse_instant(text.strip(), zone("UTC"))
+    return at.isoformat().replace("+00:00", "Z")
+
+
+def _schedules(count: int) -> str:
+    return f"{count:,} schedule{'s' * (count != 1)}"
