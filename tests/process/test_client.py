@@ -280,6 +280,14 @@ async def _dead(ask: Asking, place: Target) -> None:
     by_name = await ask("replay_dead", firings=[firing])
     await ask.until(await ask("firing", by_name.items[0]), "dead")
 
+    ended = await ask("all_firings", status="ended", schedule=down, page_size=2)
+    assert firing.id in {each.id for each in ended}
+    figures = await ask("stats")
+    assert figures.firings_last_hour["dead"] >= 1
+    assert figures.schedules["active"] >= 1
+    cluster = await ask("cluster")
+    assert [node.alive for node in cluster.nodes if node.alive] == [True]
+
     (circuit,) = [each for each in await ask("list_circuits") if each.host == host]
     assert (circuit.state, circuit.failures) == ("closed", 3)
     await ask("reset_circuit", circuit)

@@ -201,3 +201,9 @@ def test_whatever_stands_in_it_what_is_taken_can_be_made(text: list[str]) -> Non
         assert fields.read(entry, now=NOW).next_slot is not None
     keys = [entry["key"] for entry in read.entries]
     assert len(set(keys)) == len(keys) == len(read.numbers)
+
+
+def test_a_line_of_odd_white_space_is_refused_like_any_other() -> None:
+    (refused,) = lines.read("\x1f")
+    assert isinstance(refused, lines.Refused)
+    assert "five fields" in refused.reason

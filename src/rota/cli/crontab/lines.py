@@ -111,7 +111,8 @@ class _State:
 def _job(line: str, number: int, state: _State, *, system: bool) -> Job | Refused:
     columns = (1 if line.startswith("@") else 5) + system
     parts = line.split(None, columns)
-    if parts[0].lower() == "@reboot":
+    # None at all of a line of odd white space, such as a unit separator.
+    if parts and parts[0].lower() == "@reboot":
         return Refused(
             number,
             "@reboot is not a time: Rota does not know when a machine starts. Let the machine "
