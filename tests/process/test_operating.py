@@ -35,12 +35,20 @@ async def home(tmp_path: Path) -> AsyncGenerator[Path]:
     await embedded.remove(tmp_path / ".local" / "share" / "rota")
 
 
+# Whoever runs the tests in the background may have told their children to ignore the signal.
+_INTERRUPTIBLE = """
+import runpy, signal
+signal.signal(signal.SIGINT, signal.default_int_handler)
+runpy.run_module("rota", run_name="__main__")
+"""
+
+
 @contextmanager
 def following(server: Server, *arguments: str, **variables: str) -> Generator[Followed]:
     """`rota logs -f`, as a process whose lines are read as they come."""
     environment = {"HOME": str(server.home), "PATH": os.environ["PATH"], "LANG": "C.UTF-8"}
     process = subprocess.Popen(
-        [sys.executable, "-m", "rota", "logs", "-f", *arguments],
+        [sys.executable, "-c", _INTERRUPTIBLE, "logs", "-f", *arguments],
         env=environment | variables,
         cwd=server.home,
         stdout=subprocess.PIPE,
