@@ -10,6 +10,7 @@ import uvloop
 from bench.core import claiming, firing, herd, idle, lateness
 from bench.core.stand import Stand, stands
 from bench.frame.discover import Benchmark
+from rota.runtime.collector import calm
 
 if TYPE_CHECKING:
     from bench.frame.measure import Session
@@ -47,6 +48,7 @@ def run(session: Session) -> list[Row]:
 
 async def _run(session: Session) -> list[Row]:
     async with stands(FEW, MANY, session=session) as (few, many):
+        calm()  # as a server does when it has started
         return await _rows(session, few, many)
 
 

@@ -14,7 +14,6 @@ from bench.frame.results import Figure, Goal, Row
 from rota.clock import SystemClock
 from rota.db import Listener
 from rota.firing import CHANNEL, Scheduler, Settings
-from rota.runtime.collector import calm
 from rota.schedules.definition import HTTP_LANE
 from rota.workers.calls import Reply
 from rota.workers.news import CHANNELS
@@ -80,7 +79,6 @@ async def _lateness(stand: Stand, rate: int) -> list[float]:
     """Milliseconds from its slot to its start, of each firing."""
     count = rate * SECONDS
     target = _Target(count)
-    calm()  # as a server does when it has started
     # Once for the tidying and the pages to be read: what follows must not take until the first.
     await stand.arm(count, await stand.now() + _FAR)
     async with _serving(stand, target):

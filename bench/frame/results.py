@@ -52,8 +52,8 @@ class Row:
         """How many times better we were than the peer, round by round."""
         pairs = zip(self.ours.runs, peer.runs, strict=True)
         if self.better == "more":
-            return tuple(our / their for our, their in pairs)
-        return tuple(their / our for our, their in pairs)
+            return tuple(_times(our, their) for our, their in pairs)
+        return tuple(_times(their, our) for our, their in pairs)
 
     def ratio(self, peer: Figure) -> float:
         """The median of the rounds' ratios: noise that hits a whole round cancels out."""
@@ -78,6 +78,13 @@ class Row:
         if self.goal.peer is None and self.better == "less":
             return value <= self.goal.value
         return value >= self.goal.value
+
+
+def _times(one: float, other: float) -> float:
+    """How many times the other it is; of an idle run, a figure may be nothing at all."""
+    if one == other:
+        return 1.0
+    return one / other if other else float("inf")
 
 
 @dataclass(frozen=True, slots=True)

@@ -84,3 +84,9 @@ def test_numbers_have_three_digits_that_matter() -> None:
     shown = [number(value) for value in (0, 0.012345, 5.678, 99.96, 1234.5, 2_345_678)]
     assert shown == ["0", "0.0123", "5.68", "100", "1,230", "2,350,000"]
     assert [times(0.25), times(1234)] == [f"0.25{TIMES}", f"1,230{TIMES}"]
+
+
+def test_a_figure_of_nothing_is_shown_and_not_divided_by() -> None:
+    idle = Row("idle", "s", Figure("Rota", (0.0, 1.0)), (Figure("x", (2.0, 2.0)),), better="less")
+    assert idle.ratios(idle.ours) == (1.0, 1.0)
+    assert idle.ratios(idle.peers[0]) == (float("inf"), 2.0)
