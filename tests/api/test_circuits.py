@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from rota.api.engine import Engine
 
 
-async def fail(api: Api, *hosts: str, failures: int = 10, retry_after: int = 0) -> None:
+async def fail(api: Api, *hosts: str, failures: int = 20, retry_after: int = 0) -> None:
     heard = Heard(failures=failures, error="HTTP 503", retry_after=timedelta(seconds=retry_after))
     async with api.engine.db.transaction() as tx:
         await circuits.report(tx, dict.fromkeys(hosts, heard), Rules())
@@ -30,7 +30,7 @@ async def test_hosts_that_fail_are_listed_with_their_state(api: Api) -> None:
     await fail(api, "shaky.example", failures=3)
     down, shaky = (await api.get("/v1/circuits")).json()["items"]
     assert (down["host"], down["state"], down["trips"]) == ("down.example:8443", "open", 1)
-    assert (down["failures"], down["last_error"]) == (10, "HTTP 503")
+    assert (down["failures"], down["last_error"]) == (20, "HTTP 503")
     assert down["opened_at"] < down["open_until"]
     assert (shaky["host"], shaky["state"], shaky["open_until"]) == ("shaky.example", "closed", None)
 

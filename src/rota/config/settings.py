@@ -149,7 +149,7 @@ class Config:
         ),
     )
     circuit_failures: int = field(
-        default=10,
+        default=20,
         metadata=_about(
             kinds.whole_number(0, 10_000),
             "Failures in a row after which a host is left alone; 0 for never",

@@ -32,7 +32,7 @@ FORGET_AFTER: Final = timedelta(hours=1)
 class Rules:
     """When a circuit opens, and for how long."""
 
-    failures: int = 10
+    failures: int = 20
     """In a row; 0 for never."""
     interval: timedelta = timedelta(seconds=30)
     """How long it stays open the first time; twice as long each time after."""
