@@ -15,7 +15,7 @@ from rota.db import Database, Retry, Session, driver
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from rota.db.driver import Connection, OnNotice, Pool, Row, Transaction
+    from rota.db.driver import Connection, OnNotice, Pool, Row
 
 Kind = Literal["fetch", "fetchrow", "fetchval", "execute"]
 
@@ -33,7 +33,8 @@ class Said:
 class Talk:
     """One transaction that was committed, or will be."""
 
-    read_only: bool
+    opening: str
+    """The statement that began it."""
     said: list[Said] = field(default_factory=list[Said])
 
 
@@ -55,9 +56,9 @@ class Tape:
         self.is_on = False
         return list(self.talks)
 
-    def begin(self, *, read_only: bool) -> Talk:
+    def begin(self, opening: str) -> Talk:
         self.count += 1
-        talk = Talk(read_only)
+        talk = Talk(opening)
         if self.is_on:
             self.talks.append(talk)
         return talk
@@ -79,11 +80,10 @@ async def open_taped(dsn: str, tape: Tape, *, size: int = 10) -> Database:
 async def say_again(connection: Connection, talks: list[Talk]) -> None:
     """Say all of it, one transaction after another; the answers are read and dropped."""
     for talk in talks:
-        transaction = connection.transaction(isolation="read_committed", readonly=talk.read_only)
-        await transaction.start()
+        await connection.execute(talk.opening)
         for each in talk.said:
             await getattr(connection, each.kind)(each.text, *each.args)
-        await transaction.commit()
+        await connection.execute("COMMIT")
 
 
 class _Pool:
@@ -105,6 +105,15 @@ class _Pool:
     def terminate(self) -> None:
         self._pool.terminate()
 
+    def get_size(self) -> int:
+        return self._pool.get_size()
+
+    def get_idle_size(self) -> int:
+        return self._pool.get_idle_size()
+
+    def get_max_size(self) -> int:
+        return self._pool.get_max_size()
+
 
 class _Connection:
     def __init__(self, inner: Connection, tape: Tape) -> None:
@@ -125,12 +134,13 @@ class _Connection:
         return await self.inner.fetchval(query, *args, timeout=timeout)
 
     async def execute(self, query: str, *args: object, timeout: float | None = None) -> str:
-        self._tape.note(self.talk, Said("execute", query, args))
+        if query.startswith("BEGIN"):
+            self.talk = self._tape.begin(query)
+        elif query in ("COMMIT", "ROLLBACK"):
+            self._tape.count += 1
+        else:
+            self._tape.note(self.talk, Said("execute", query, args))
         return await self.inner.execute(query, *args, timeout=timeout)
-
-    def transaction(self, *, isolation: str | None = None, readonly: bool = False) -> Transaction:
-        inner = self.inner.transaction(isolation=isolation, readonly=readonly)
-        return _Transaction(inner, self, self._tape, read_only=readonly)
 
     def is_closed(self) -> bool:
         return self.inner.is_closed()
@@ -146,24 +156,3 @@ class _Connection:
 
     def add_termination_listener(self, callback: Callable[[Connection], None]) -> None:
         self.inner.add_termination_listener(callback)
-
-
-class _Transaction:
-    def __init__(
-        self, inner: Transaction, connection: _Connection, tape: Tape, *, read_only: bool
-    ) -> None:
-        self._inner = inner
-        self._connection = connection
-        self._tape = tape
-        self._read_only = read_only
-
-    async def start(self) -> None:
-        self._connection.talk = self._tape.begin(read_only=self._read_only)
-        await self._inner.start()
-
-    async def commit(self) -> None:
-        self._tape.count += 1
-        await self._inner.commit()
-
-    async def rollback(self) -> None:
-        await self._inner.rollback()

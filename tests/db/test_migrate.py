@@ -59,6 +59,7 @@ async def test_a_schema_made_by_an_administrator_is_used_by_a_role_that_cannot_m
             "DO $$ BEGIN CREATE ROLE rota_test_guest LOGIN;"
             " EXCEPTION WHEN duplicate_object OR unique_violation THEN NULL; END $$"
         )
+        await tx.execute("GRANT rota_tenant TO rota_test_guest")
         await tx.execute("CREATE SCHEMA rota AUTHORIZATION rota_test_guest")
     guest = empty_dsn.replace("://rota@", "://rota_test_guest@")
     if guest == empty_dsn:

@@ -94,18 +94,44 @@ _INDEXES: LiteralString = """
 _TRIGGERS: LiteralString = """
     SELECT pg_get_triggerdef(oid) || ';'
       FROM pg_trigger
-     WHERE tgrelid = $1 AND NOT tgisinternal
+     -- A partition's come from its parent; whether they count as internal depends on the version.
+     WHERE tgrelid = $1 AND NOT tgisinternal AND tgparentid = 0
      ORDER BY tgname COLLATE "C"
 """
 
+# The owner is called so: who that is differs between databases.
 _POLICIES: LiteralString = """
-    SELECT format('CREATE POLICY %I ON %s AS %s FOR %s TO %s', policyname, $1::oid::regclass,
-                  permissive, cmd, array_to_string(roles, ', '))
-           || coalesce(' USING (' || qual || ')', '')
-           || coalesce(' WITH CHECK (' || with_check || ')', '') || ';'
-      FROM pg_policies
-     WHERE format('%I.%I', schemaname, tablename)::regclass = $1
-     ORDER BY policyname COLLATE "C"
+    SELECT format('CREATE POLICY %I ON %s AS %s FOR %s TO %s', p.polname, p.polrelid::regclass,
+                  CASE WHEN p.polpermissive THEN 'PERMISSIVE' ELSE 'RESTRICTIVE' END,
+                  CASE p.polcmd WHEN 'r' THEN 'SELECT' WHEN 'a' THEN 'INSERT'
+                                WHEN 'w' THEN 'UPDATE' WHEN 'd' THEN 'DELETE' ELSE 'ALL' END,
+                  (SELECT string_agg(CASE r WHEN 0 THEN 'public' WHEN c.relowner THEN 'CURRENT_USER'
+                                     ELSE r::regrole::text END, ', ' ORDER BY r::regrole::text)
+                     FROM unnest(p.polroles) AS r))
+           || coalesce(' USING (' || pg_get_expr(p.polqual, p.polrelid) || ')', '')
+           || coalesce(' WITH CHECK (' || pg_get_expr(p.polwithcheck, p.polrelid) || ')', '')
+           || ';'
+      FROM pg_policy p
+      JOIN pg_class c ON c.oid = p.polrelid
+     WHERE p.polrelid = $1
+     ORDER BY p.polname COLLATE "C"
+"""
+
+# What others than the owner may do: with the whole table, then with single columns.
+_GRANTS: LiteralString = """
+    SELECT format('GRANT %s ON %s TO %s;',
+                  string_agg(g.what, ', ' ORDER BY g.what), $1::oid::regclass, g.who)
+      FROM (SELECT a.privilege_type AS what, a.grantee::regrole AS who, 1 AS part
+              FROM pg_class c CROSS JOIN aclexplode(c.relacl) AS a
+             WHERE c.oid = $1 AND a.grantee <> c.relowner
+            UNION ALL
+            SELECT format('%s (%I)', a.privilege_type, t.attname), a.grantee::regrole, 2
+              FROM pg_class c
+              JOIN pg_attribute t ON t.attrelid = c.oid
+             CROSS JOIN aclexplode(t.attacl) AS a
+             WHERE c.oid = $1 AND a.grantee <> c.relowner) AS g
+     GROUP BY g.who, g.part
+     ORDER BY g.part, g.who::text COLLATE "C"
 """
 
 # Only what a view gives: how the server writes its query back differs between versions.
@@ -141,7 +167,9 @@ async def dump(tx: Tx) -> str:
     parts = [*await _lines(tx, _TYPES), *await _lines(tx, _SEQUENCES)]
     parts += [await _table(tx, table) for table in await tx.fetch(_TABLES)]
     parts += [*await _lines(tx, _VIEWS), *await _lines(tx, _FUNCTIONS)]
-    return "\n\n".join(part.rstrip() for part in parts) + "\n"
+    text = "\n\n".join(part.rstrip() for part in parts) + "\n"
+    # A literal in a function may hold a carriage return, which no text file gives back as it was.
+    return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 async def _table(tx: Tx, table: Row) -> str:
@@ -155,7 +183,8 @@ async def _table(tx: Tx, table: Row) -> str:
         lines.append(f"ALTER TABLE {name} ENABLE ROW LEVEL SECURITY;")
     if table["force_row_security"]:
         lines.append(f"ALTER TABLE {name} FORCE ROW LEVEL SECURITY;")
-    return "\n".join([*lines, *await _lines(tx, _POLICIES, oid)])
+    lines += [*await _lines(tx, _POLICIES, oid), *await _lines(tx, _GRANTS, oid)]
+    return "\n".join(lines)
 
 
 def _create(table: Row, inside: list[str]) -> str:

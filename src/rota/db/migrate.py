@@ -15,6 +15,8 @@ from datetime import timedelta
 from importlib import resources
 from typing import TYPE_CHECKING, LiteralString, cast
 
+from rota.db import driver
+from rota.db.transient import is_forbidden
 from rota.errors import MigrationError
 
 if TYPE_CHECKING:
@@ -149,8 +151,13 @@ async def _apply_next(tx: Tx, migrations: Sequence[Migration]) -> Migration | No
     if not todo:
         return None
     migration = todo[0]
-    # A file of this package, not text from outside.
-    await tx.execute(cast("LiteralString", migration.sql), reply_timeout=_LONGEST)
+    try:
+        # A file of this package, not text from outside.
+        await tx.execute(cast("LiteralString", migration.sql), reply_timeout=_LONGEST)
+    except driver.ERRORS as error:
+        if not is_forbidden(error):
+            raise
+        raise MigrationError(f"migration {migration} was refused: {error}") from error
     await tx.execute(_RECORD, migration.number, migration.name, migration.sha256)
     return migration
 

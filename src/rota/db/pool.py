@@ -7,10 +7,10 @@ import contextlib
 import random
 from contextlib import asynccontextmanager
 from datetime import timedelta
-from typing import TYPE_CHECKING, Literal, Self, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, Self, TypeVar
 
 from rota.clock import Clock, SystemClock
-from rota.db import driver
+from rota.db import block, driver
 from rota.db.backoff import Retry
 from rota.db.session import LOCK_TIMEOUT, STATEMENT_TIMEOUT, Session
 from rota.db.transient import CommitUnknown, Conflict, as_temporary, describe, is_session_gone
@@ -19,15 +19,22 @@ from rota.errors import DatabaseUnavailable, InvalidConfig
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable
+    from uuid import UUID
 
-    from rota.db.driver import Connection, Pool, Transaction
+    from rota.db.block import Isolation
+    from rota.db.driver import Connection, Pool
 
 T = TypeVar("T")
 
-Isolation = Literal["read_committed", "repeatable_read", "serializable"]
-
 _CLOSE_TIMEOUT = timedelta(seconds=10)
 _ROLLBACK_TIMEOUT = timedelta(seconds=2)
+
+
+class Use(NamedTuple):
+    """Of a pool's connections, how many are busy and how many there may be."""
+
+    busy: int
+    most: int
 
 
 class Database:
@@ -75,6 +82,12 @@ class Database:
         pool = await _with_retries(connect, retry=retry, clock=clock)
         return cls(pool, dsn=dsn, session=session, retry=retry, clock=clock)
 
+    @property
+    def use(self) -> Use:
+        """How much of the pool is in use at this moment."""
+        pool = self._pool
+        return Use(pool.get_size() - pool.get_idle_size(), pool.get_max_size())
+
     async def close(self) -> None:
         """End all sessions: politely at first, by force when a transaction does not end."""
         try:
@@ -91,27 +104,33 @@ class Database:
 
     @asynccontextmanager
     async def transaction(
-        self, *, isolation: Isolation = "read_committed", read_only: bool = False
+        self,
+        *,
+        isolation: Isolation = "read_committed",
+        read_only: bool = False,
+        tenant: UUID | None = None,
     ) -> AsyncGenerator[Tx]:
         """One transaction: committed when the block ends, undone when it raises.
 
+        With a `tenant` the server itself shows and takes the rows of that tenant alone, whatever
+        the statements ask for; without one it is the engine's, which sees all.
         `DatabaseUnavailable` or `Conflict` from here means that nothing was changed, except
         `CommitUnknown`: the session ended during the commit itself.
         """
         connection = await self._acquire()
         try:
-            transaction = connection.transaction(isolation=isolation, readonly=read_only)
-            await _begin(connection, transaction)
+            opening = block.opening(isolation=isolation, read_only=read_only, tenant=tenant)
+            await _begin(connection, opening)
             tx = Tx(connection, read_only=read_only)
             try:
                 yield tx
                 tx.require_sound()
             except BaseException as error:
-                await _roll_back(connection, transaction, because=error)
+                await _roll_back(connection, because=error)
                 raise
             finally:
                 tx.end()
-            await _commit(connection, transaction)
+            await _commit(connection)
         finally:
             # What was committed stays so, whatever happens to the session afterwards; the pool
             # has ended a session that it could not take back.
@@ -125,6 +144,7 @@ class Database:
         isolation: Isolation = "read_committed",
         read_only: bool = False,
         repeatable: bool = False,
+        tenant: UUID | None = None,
         retry: Retry | None = None,
     ) -> T:
         """Do `work` in a transaction, and the whole again while trouble is of the passing kind.
@@ -133,10 +153,13 @@ class Database:
         `repeatable` says that its changes, too, do no harm when made twice (they compare before
         they set, or have their own key): then even a commit of unknown outcome is tried again;
         otherwise that raises `CommitUnknown`. After the last try: `DatabaseUnavailable`.
+        `tenant` is as in `transaction`.
         """
 
         async def once() -> T:
-            async with self.transaction(isolation=isolation, read_only=read_only) as tx:
+            async with self.transaction(
+                isolation=isolation, read_only=read_only, tenant=tenant
+            ) as tx:
                 return await work(tx)
 
         return await _with_retries(
@@ -170,9 +193,9 @@ async def _with_retries(
         await clock.sleep(retry.backoff.interval(failures, draw=random.random()))
 
 
-async def _begin(connection: Connection, transaction: Transaction) -> None:
+async def _begin(connection: Connection, opening: str) -> None:
     try:
-        await transaction.start()
+        await connection.execute(opening)
     except driver.ERRORS as error:
         temporary = as_temporary(error, closed=driver.is_closed(connection))
         _drop(connection)
@@ -184,11 +207,11 @@ async def _begin(connection: Connection, transaction: Transaction) -> None:
         raise
 
 
-async def _commit(connection: Connection, transaction: Transaction) -> None:
+async def _commit(connection: Connection) -> None:
     if driver.is_closed(connection):
         raise DatabaseUnavailable("the session ended before the transaction could commit")
     try:
-        await transaction.commit()
+        await connection.execute("COMMIT")
     except driver.ERRORS as error:
         if is_session_gone(error, closed=driver.is_closed(connection)):
             _drop(connection)
@@ -203,9 +226,7 @@ async def _commit(connection: Connection, transaction: Transaction) -> None:
         raise
 
 
-async def _roll_back(
-    connection: Connection, transaction: Transaction, *, because: BaseException
-) -> None:
+async def _roll_back(connection: Connection, *, because: BaseException) -> None:
     """Undo; the error that led here is the one to tell about, so this raises none of its own."""
     if isinstance(because, DatabaseUnavailable) or driver.is_closed(connection):
         _drop(connection)
@@ -214,7 +235,7 @@ async def _roll_back(
         # The server may have missed the word that a statement was cancelled, when it came before
         # the statement: waiting for that to end would make a shutdown as slow as the statement.
         async with asyncio.timeout(_ROLLBACK_TIMEOUT.total_seconds()):
-            await transaction.rollback()
+            await connection.execute("ROLLBACK")
     except driver.ERRORS:
         _drop(connection)
     except BaseException:

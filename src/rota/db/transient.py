@@ -92,6 +92,11 @@ def is_transient(error: BaseException, *, closed: bool = False) -> bool:
     return judge(error, closed=closed) is not Trouble.LASTING
 
 
+def is_forbidden(error: BaseException) -> bool:
+    """Whether the database's user has no right to what was asked."""
+    return _sqlstate(error) == "42501"
+
+
 def is_session_gone(error: BaseException, *, closed: bool = False) -> bool:
     """Whether nothing more can be done on the connection that the error came from."""
     return judge(error, closed=closed) is Trouble.GONE

@@ -8,12 +8,14 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, LiteralString, NoReturn, Self
 
 from rota.db import driver
+from rota.db.block import Savepoint, holding
 from rota.db.transient import as_temporary
 from rota.errors import ContractBroken
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Generator, Mapping
     from datetime import timedelta
+    from uuid import UUID
 
     from rota.db.driver import Connection, Row
 
@@ -27,6 +29,8 @@ class _State:
     failed: bool = False
     """A statement has failed, so the server will turn COMMIT into ROLLBACK without an error."""
     ended: bool = False
+    savepoints: int = 0
+    """How many there were, so that each has a name of its own."""
 
 
 class Tx:
@@ -70,6 +74,14 @@ class Tx:
         with self._watched() as connection:
             return affected(await connection.execute(statement, *args, timeout=timeout))
 
+    async def hold_to(self, tenant: UUID) -> None:
+        """Be as the tenant from here to the end, as with `Database.transaction(tenant=…)`.
+
+        For who learns on the way whose transaction it is; it costs a round trip.
+        """
+        with self._watched() as connection:
+            await connection.execute(holding(tenant))
+
     @asynccontextmanager
     async def savepoint(self) -> AsyncGenerator[None]:
         """A part that may fail by itself: an exception undoes the part and passes through.
@@ -78,7 +90,8 @@ class Tx:
         """
         before = self._state.failed
         with self._watched() as connection:
-            part = connection.transaction()
+            self._state.savepoints += 1
+            part = Savepoint(connection, self._state.savepoints)
             await part.start()
         try:
             yield
