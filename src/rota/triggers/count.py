@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from rota.triggers.calendars import Filtered
 from rota.triggers.civil import DAY, FIRST_DAYS, floor_second, month_index
 from rota.triggers.cron import Cron
 from rota.triggers.interval import Interval
@@ -30,19 +31,26 @@ def slots_within(trigger: Trigger, after: datetime, until: datetime) -> int:
     if until <= after:
         return 0
     if isinstance(trigger, Limited):
-        if trigger.end_at is not None:
-            until = min(until, trigger.end_at)
-        if trigger.start_at is not None and trigger.start_at > after:
-            # The start is a slot itself if the inner trigger has one there.
-            at_start = trigger.next_after(after) == trigger.start_at
-            begun = int(at_start and trigger.start_at <= until)
-            return begun + slots_within(trigger.trigger, trigger.start_at, until)
-        return slots_within(trigger.trigger, after, until)
+        return _limited(trigger, after, until)
     if isinstance(trigger, Interval) and trigger.anchor is not None:
         return _passed(trigger, trigger.anchor, until) - _passed(trigger, trigger.anchor, after)
     if isinstance(trigger, Cron):
         return _cron_slots(trigger, floor_second(after) + 1, floor_second(until) + 1)
-    return _walked(trigger, after, until)
+    if not isinstance(trigger, Filtered):
+        return _walked(trigger, after, until)
+    spans = trigger.included_spans(after, until)
+    return sum(slots_within(trigger.trigger, since, to) for since, to in spans)
+
+
+def _limited(trigger: Limited, after: datetime, until: datetime) -> int:
+    if trigger.end_at is not None:
+        until = min(until, trigger.end_at)
+    if trigger.start_at is not None and trigger.start_at > after:
+        # The start is a slot itself if the inner trigger has one there.
+        at_start = trigger.next_after(after) == trigger.start_at
+        begun = int(at_start and trigger.start_at <= until)
+        return begun + slots_within(trigger.trigger, trigger.start_at, until)
+    return slots_within(trigger.trigger, after, until)
 
 
 def _passed(interval: Interval, anchor: datetime, until: datetime) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from rota import durations
 from rota.errors import InvalidTrigger
@@ -18,6 +18,9 @@ from rota.triggers.zones import zone
 
 if TYPE_CHECKING:
     from rota.triggers.trigger import Trigger
+
+Kind = Literal["cron_expr", "interval", "run_at", "rrule", "text"]
+"""What a text for "when" is written as, by the names of the API's fields; `text` is English."""
 
 #: What can be read as a trigger. A number alone is not: of what?
 When = str | datetime | timedelta
@@ -65,17 +68,30 @@ def _check_type(when: object) -> None:
         )
 
 
-def _from_text(text: str, timezone: str | None, now: datetime | None) -> Trigger:
+def kind(text: str) -> Kind:
+    """How the text is written; whether it can be read is another question."""
     upper = text.upper()
     if _RULE.match(upper) and not _BRACKET.search(text):
-        return Recurrence.parse(text, timezone or "UTC")
+        return "rrule"
     if ISO.fullmatch(text.strip()):
-        return At.parse(text, timezone or "UTC")
+        return "run_at"
     if _CRON_MARK.search(upper) or _CRON_FIELDS.match(text):
-        return Cron.parse(text, timezone or "UTC")
-    if _is_duration(text):
-        return Interval.parse(text, timezone or "UTC")
-    return english.read(text, timezone=timezone, now=now)
+        return "cron_expr"
+    return "interval" if _is_duration(text) else "text"
+
+
+def _from_text(text: str, timezone: str | None, now: datetime | None) -> Trigger:
+    match kind(text):
+        case "rrule":
+            return Recurrence.parse(text, timezone or "UTC")
+        case "run_at":
+            return At.parse(text, timezone or "UTC")
+        case "cron_expr":
+            return Cron.parse(text, timezone or "UTC")
+        case "interval":
+            return Interval.parse(text, timezone or "UTC")
+        case "text":
+            return english.read(text, timezone=timezone, now=now)
 
 
 def _is_duration(text: str) -> bool:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from datetime import timezone as fixed_offset
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import TYPE_CHECKING
 
 from rota import durations
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from rota.triggers.trigger import Trigger
 
 MAX_COUNT = 10_000
+#: How many dates that are left out a note names.
+MAX_NAMED = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +49,13 @@ def preview(trigger: Trigger, *, after: datetime, count: int) -> list[Slot]:
     """The next slots with the wall clock's reading, and a note at every clock change."""
     in_zone = zone(trigger.timezone)
     cron = innermost(trigger)
+    filtered = _filtered(trigger)
     instants = slots(trigger, after=after, count=count)
     found: list[Slot] = []
     for before, slot in pairwise([after, *instants]):
         notes = _notes(before, slot, in_zone)
+        if filtered is not None:
+            notes += _left_out(filtered, before, slot)
         if isinstance(cron, Cron):
             notes += _moved(cron, floor_second(slot))
         found.append(Slot(slot, local_time(slot, in_zone), "; ".join(notes) or None))
@@ -62,6 +67,27 @@ def innermost(trigger: Trigger) -> Trigger:
     while isinstance(trigger, Limited | Filtered):
         trigger = trigger.trigger
     return trigger
+
+
+def _filtered(trigger: Trigger) -> Filtered | None:
+    while isinstance(trigger, Limited):
+        trigger = trigger.trigger
+    return trigger if isinstance(trigger, Filtered) else None
+
+
+def _left_out(filtered: Filtered, before: datetime, slot: datetime) -> list[str]:
+    """Which dates since the slot before have none because of the calendar, and why."""
+    dates = list(islice(filtered.left_out(before, slot), MAX_NAMED + 1))
+    if not dates:
+        return []
+    said = [_named(each, filtered.calendar.reason(each)) for each in dates[:MAX_NAMED]]
+    if len(dates) > MAX_NAMED:
+        said.append("others")
+    return [f"left out: {', '.join(said)}"]
+
+
+def _named(local_date: date, reason: str) -> str:
+    return f"{local_date.isoformat()} ({reason})" if reason else local_date.isoformat()
 
 
 def local_time(instant: datetime, in_zone: Zone) -> datetime:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rota
-from rota.triggers.calendars import DateSet, Filtered
+from rota.triggers.calendars import Days, Filtered
 from rota.triggers.limits import Limited
 from rota.triggers.parse import parse
 from rota.triggers.preview import MAX_COUNT, preview, slots
@@ -110,8 +110,8 @@ def test_limits_and_calendars_do_not_hide_a_moved_slot() -> None:
     after = datetime(2025, 3, 8, 12, tzinfo=UTC)
     for trigger in (
         Limited(inner, max_firings=1),
-        Filtered(inner, DateSet(frozenset())),
-        Limited(Filtered(inner, DateSet(frozenset())), end_at=after + timedelta(days=9)),
+        Filtered(inner, Days(frozenset())),
+        Limited(Filtered(inner, Days(frozenset())), end_at=after + timedelta(days=9)),
     ):
         slot = preview(trigger, after=after, count=1)[0]
         assert slot.note is not None

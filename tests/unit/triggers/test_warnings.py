@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from rota.triggers.calendars import DateSet, Filtered
+from rota.triggers.calendars import Days, Filtered
 from rota.triggers.limits import Limited
 from rota.triggers.parse import parse
 from rota.triggers.warnings import warnings
@@ -71,7 +71,7 @@ def test_what_is_harmless_is_left_alone(when: str) -> None:
 def test_limits_and_calendars_hide_nothing() -> None:
     inner = parse("*/15 2 * * *", "America/New_York")
     assert len(warnings(Limited(inner, max_firings=3), after=AFTER)) == 1
-    assert len(warnings(Filtered(inner, DateSet(frozenset())), after=AFTER)) == 1
+    assert len(warnings(Filtered(inner, Days(frozenset())), after=AFTER)) == 1
 
 
 def test_a_day_outside_the_limits_is_not_told() -> None:

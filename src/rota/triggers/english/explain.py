@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING
 
 from rota import durations
 from rota.triggers.at import At, first_reading
+from rota.triggers.calendars import Filtered
 from rota.triggers.civil import floor_second
 from rota.triggers.cron import Cron
 from rota.triggers.english.clock_words import clock_words
 from rota.triggers.english.day_words import day_words
 from rota.triggers.interval import Interval
 from rota.triggers.limits import Limited
+from rota.triggers.never import Never
 from rota.triggers.recurrence import Recurrence
 from rota.triggers.zones import zone
 
@@ -32,9 +34,9 @@ def explain(trigger: Trigger) -> str:
         return f"once at {wall_text(trigger.instant, trigger.timezone)} ({trigger.timezone})"
     if isinstance(trigger, Recurrence):
         return f"by the rule {trigger.text} ({trigger.timezone})"
-    if isinstance(trigger, Limited):
-        return _limited(trigger)
-    return trigger.signature
+    if isinstance(trigger, Limited | Filtered):
+        return _within(trigger)
+    return trigger.words if isinstance(trigger, Never) else trigger.signature
 
 
 def wall_text(instant: datetime, timezone: str) -> str:
@@ -65,6 +67,12 @@ def _interval(interval: Interval) -> str:
         return text
     anchor = wall_text(interval.anchor, interval.timezone)
     return f"{text}, counted from {anchor} ({interval.timezone})"
+
+
+def _within(trigger: Limited | Filtered) -> str:
+    if isinstance(trigger, Limited):
+        return _limited(trigger)
+    return f"{explain(trigger.trigger)}, not on dates that its calendar leaves out"
 
 
 def _limited(limited: Limited) -> str:
