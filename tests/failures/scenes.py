@@ -202,6 +202,31 @@ async def post(url: str, body: object, key: str = ADMIN_KEY) -> httpx.Response:
         return await http.post(url, json=body, headers={"Authorization": f"Bearer {key}"})
 
 
+async def alerted(db: Database, *kinds: str) -> None:
+    """Return when there has been an alert of one of these kinds, whether it goes on or not."""
+
+    async def look() -> bool:
+        async with db.transaction(read_only=True) as tx:
+            return await tx.fetch_value(
+                "SELECT EXISTS (SELECT FROM alerts WHERE kind = ANY ($1::text[]))", list(kinds)
+            )
+
+    await eventually(look)
+
+
+async def shows(url: str, text: str) -> None:
+    """Return when a GET is answered with this in it."""
+
+    async def look() -> bool:
+        async with httpx.AsyncClient(timeout=10) as http:
+            try:
+                return text in (await http.get(url)).text
+            except httpx.HTTPError:
+                return False
+
+    await eventually(look)
+
+
 async def status_of(url: str) -> int:
     """What a GET is answered with; 0 when it is not answered."""
     async with httpx.AsyncClient(timeout=10) as http:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 from datetime import timedelta
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import pytest
 from tests.cluster.nodes import cluster
-from tests.failures.scenes import ADMIN_KEY, attempts, calls, ended, get, queued
+from tests.db.secrets_kit import ring_text
+from tests.db.watch_kit import receiving
+from tests.failures.scenes import ADMIN_KEY, attempts, calls, ended, get, post, queued
 
 from rota import ids
 
@@ -31,13 +34,14 @@ SLACK = timedelta(seconds=2)
 async def test_f3_target_5xx(
     tmp_path: Path, dsn: str, db: Database, office: Office, target: Target
 ) -> None:
-    """F3: backoff, capped, then dead and in the dead-letter list (RT2, RT4, RT5, I15).
-
-    The owner is not alerted yet: there are no channels.
-    """
+    """F3: backoff, capped, then dead, in the dead-letter list, and its owner told (RT2, RT4, RT5,
+    NO1, I15)."""
     target.status = 503
-    async with cluster(tmp_path, dsn, ROTA_ADMIN_KEY=ADMIN_KEY) as nodes:
+    settings = {"ROTA_ADMIN_KEY": ADMIN_KEY, "ROTA_SECRET_KEYS": ring_text("k1")}
+    async with receiving() as owner, cluster(tmp_path, dsn, **settings) as nodes:
         api, _ = await nodes.start("api", "worker")
+        made = await post(f"{api.url}/v1/channels", {"name": "owner", "url": owner.url})
+        assert made.status_code == 201, made.text
         schedule = await calls(
             office,
             target,
@@ -52,6 +56,12 @@ async def test_f3_target_5xx(
         (firing,) = await ended(db, schedule)
         tries = await attempts(db, run.id)
         (letter,) = (await get(f"{api.url}/v1/dead"))["items"]
+        await asyncio.wait_for(owner.arrived.wait(), 20)
+        (alert,) = (await get(f"{api.url}/v1/alerts?kind=dead"))["items"]
+    assert (alert["schedule_name"], alert["count"], alert["closed_at"]) == ("broken", 1, None)
+    _, said = owner.calls[0]
+    assert (said["type"], said["data"]["alert_id"]) == ("alert.opened", alert["id"])
+    assert "HTTP 503, after 5 attempts" in said["text"]
     assert letter["id"] == ids.to_text(ids.Kind.FIRING, run.id)
     assert waiting["available_at"] > tries[0]["finished_at"], "the wait is in the database"
     assert (firing["id"], firing["status"], firing["attempt"]) == (run.id, "dead", 5)

@@ -16,10 +16,12 @@ from tests.failures.scenes import (
     SECOND,
     SHORT,
     TTL,
+    alerted,
     all_ended_past,
     answers,
     assert_each_second_succeeded,
     calls,
+    shows,
     status_of,
     twice,
 )
@@ -66,11 +68,13 @@ async def test_f7_coordination_store_down(
             with _standing_still(server):
                 began, wall = CLOCK.monotonic(), CLOCK.now()
                 await answers(f"{api.url}/readyz", 503, within=10)
+                await shows(f"{api.url}/metrics", "rota_database_up 0.0")
                 assert await status_of(f"{api.url}/healthz") == 200
                 await holds(lambda: CLOCK.monotonic() - began > OUTAGE / SECOND)
                 fired = [each for each in target.receipts if each.scheduled_for > wall + LEAD]
             assert fired == [], "nothing may fire that nobody can account for"
             await answers(f"{api.url}/readyz", 200)
+            await alerted(db, "away")
             horizon = await database_now(db) + 2 * SECOND
             await all_ended_past(db, horizon)
             assert all(each.is_running for each in roles)

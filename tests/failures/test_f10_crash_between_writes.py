@@ -38,7 +38,7 @@ async def test_f10_crash_between_writes(
         url = f"{api.url}/v1/schedules"
         async with hold(db, "LOCK TABLE timers IN SHARE MODE") as held:
             asking = asyncio.create_task(post(url, body))
-            session = await held.runs_into("INSERT INTO timers")
+            session = await held.runs_into("make_schedules")
             api.kill()
         await session_ended(db, session)
         with pytest.raises(httpx.HTTPError):

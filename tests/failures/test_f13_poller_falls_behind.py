@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from tests.cluster.nodes import cluster, eventually, holds
-from tests.failures.scenes import SECOND, calls, many
+from tests.failures.scenes import SECOND, alerted, calls, many
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -41,6 +41,7 @@ async def test_f13_poller_falls_behind(
         await holds(lambda: "falling_behind lag=" in scheduler.log)
         row = await _all_fired(db, live)
         await holds(lambda: "caught_up" in scheduler.log)
+        await alerted(db, "behind", "stalled")
     assert row["fired"] == BACKLOG + 1
     assert row["before"] == 0, f"{row['before']} of the backlog were served before the live slot"
 

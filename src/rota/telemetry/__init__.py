@@ -1,1 +1,1 @@
-"""Facts for operators: events, as they are published, to logs (and later metrics and traces)."""
+"""Facts for operators: events, as they are published, to logs and to figures for Prometheus."""

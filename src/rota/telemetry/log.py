@@ -35,9 +35,12 @@ _QUIET = frozenset(
         "FiringsPulled",
         "FiringDetached",
         "FiringPostponed",
+        "AlertOpened",
+        "AlertClosed",
+        "NotificationSent",
     }
 )
-"""Published for every pass or firing."""
+"""Published for every pass or firing; or a tenant's own business, of which there is much."""
 ALARMS = frozenset(
     {
         "FallingBehind",
@@ -50,6 +53,11 @@ ALARMS = frozenset(
         "FinishRefused",
         "FiringRescued",
         "FiringOverdue",
+        "InstallationAlerted",
+        "DeclarationWaits",
+        "SchedulesLeft",
+        "TaskUnknown",
+        "ChildEnded",
     }
 )
 """Somebody should know, although nothing of ours has failed. By name: some are defined above us."""
@@ -67,6 +75,20 @@ def start(bus: Bus, *, verbose: bool = False) -> Callable[[], None]:
     # The driver logs every try of its pool while the database is away, with a traceback; the
     # events say it once.
     logging.getLogger("asyncpg").setLevel(logging.CRITICAL)
+    end = pass_on(bus, verbose=verbose)
+
+    def stop() -> None:
+        end()
+        _log.removeHandler(handler)
+
+    return stop
+
+
+def pass_on(bus: Bus, *, verbose: bool = False) -> Callable[[], None]:
+    """Give the events to the logger `rota`, whoever set that up; returns what ends it.
+
+    For programs that have Rota inside them: where their log goes is for them to say.
+    """
     leases = Together(_log.log)
 
     def record(event: Event) -> None:
@@ -76,12 +98,11 @@ def start(bus: Bus, *, verbose: bool = False) -> Callable[[], None]:
             _record(event)
 
     # What would only be dropped need not even be published.
-    unsubscribe = bus.subscribe(Event, record, unless=None if verbose else _is_quiet)
+    unsubscribe = bus.subscribe(Event, record, unless=_is_silent if verbose else _is_quiet)
 
     def stop() -> None:
         unsubscribe()
         leases.flush()
-        _log.removeHandler(handler)
 
     return stop
 
@@ -113,7 +134,12 @@ def level_of(event: Event) -> int:
 
 
 def _is_quiet(kind: type[Event]) -> bool:
-    return kind.__name__ in _QUIET
+    return kind.__name__ in _QUIET or _is_silent(kind)
+
+
+def _is_silent(kind: type[Event]) -> bool:
+    """A whole batch is no line; each of its firings has one of its own."""
+    return kind.__name__ == "OutcomesRecorded"
 
 
 class _Lines(logging.Formatter):

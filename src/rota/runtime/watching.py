@@ -1,0 +1,118 @@
+"""The watchers of a process: those that notice, on every node, and those that tell, on workers."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from rota.firing.events import CaughtUp, FallingBehind
+from rota.runtime.database import DatabaseAway, DatabaseBack
+from rota.runtime.loop import Loop, every
+from rota.runtime.notifying import Webhooks
+from rota.runtime.targets import target_policy
+from rota.watch import sender, watchdog
+from rota.watch.channels import Channels
+from rota.watch.heard import Heard
+from rota.watch.others import Others
+from rota.watch.outcomes import Noticer
+from rota.watch.sender import Sender
+from rota.watch.watchdog import Watchdog
+from rota.workers.events import FinishRefused
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+    from contextlib import AsyncExitStack
+    from uuid import UUID
+
+    from rota.clock import Clock
+    from rota.config import Config
+    from rota.db import Database
+    from rota.events import Bus
+    from rota.runtime.opening import Opened
+
+_NOTICE_INTERVAL = timedelta(seconds=1)
+
+
+def start_watching(
+    stack: AsyncExitStack,
+    opened: Opened,
+    config: Config,
+    *,
+    node_id: UUID,
+    bus: Bus,
+    clock: Clock,
+) -> None:
+    """Begin to notice; on a worker, to tell as well. Ended by the stack."""
+    db = opened.db
+    heard = hear(stack, db, node_id, bus=bus, clock=clock)
+    loops = [
+        Loop(
+            "notice",
+            _both(Noticer(db, bus), heard),
+            wait=every(_NOTICE_INTERVAL, clock),
+            bus=bus,
+            clock=clock,
+        ),
+        Loop(
+            "watchdog",
+            Watchdog(db, bus, clock).run_once,
+            wait=every(watchdog.INTERVAL, clock),
+            bus=bus,
+            clock=clock,
+        ),
+    ]
+    if "worker" in config.roles:
+        webhooks = Webhooks(db, opened.vault, policy=target_policy(config), clock=clock)
+        stack.push_async_callback(webhooks.close)
+        others = Others() if uses_apprise(config) else None
+        if others is not None:
+            stack.callback(others.close)
+        sending = Sender(db, Channels(opened.vault), post=webhooks, say=others, bus=bus)
+        loops.append(
+            Loop(
+                "notify", sending.run_once, wait=every(sender.INTERVAL, clock), bus=bus, clock=clock
+            )
+        )
+    for loop in loops:
+        loop.start()
+        stack.push_async_callback(loop.stop)
+
+
+def uses_apprise(config: Config) -> bool:
+    """Unless somebody says otherwise, only the embedded server: it is one person's own machine.
+
+    Apprise calls services past the guard of targets, and some of its plugins read local files.
+    """
+    return config.dsn is None if config.apprise is None else config.apprise
+
+
+def hear(stack: AsyncExitStack, db: Database, node_id: UUID, *, bus: Bus, clock: Clock) -> Heard:
+    """What this process says about itself becomes alerts (MF7, F13, F2, F7, MO3)."""
+    heard = Heard(db, node_id, bus)
+
+    def behind(event: FallingBehind) -> None:
+        heard.trouble("behind", f"{event.lag.total_seconds():.0f} s behind; live slots go first")
+
+    def away(event: DatabaseAway) -> None:
+        heard.trouble("away", f"from {clock.now().isoformat(timespec='seconds')}: {event.reason}")
+
+    def double(event: FinishRefused) -> None:
+        heard.trouble("double", f"firing {event.firing_id}, attempt {event.attempt}")
+
+    for end in (
+        bus.subscribe(FallingBehind, behind),
+        bus.subscribe(CaughtUp, lambda _: heard.over("behind")),
+        bus.subscribe(DatabaseAway, away),
+        bus.subscribe(DatabaseBack, lambda _: heard.over("away")),
+        bus.subscribe(FinishRefused, double),
+    ):
+        stack.callback(end)
+    return heard
+
+
+def _both(noticer: Noticer, heard: Heard) -> Callable[[], Awaitable[None]]:
+    async def run_once() -> None:
+        await heard.run_once()
+        await noticer.run_once()
+
+    return run_once

@@ -1,0 +1,51 @@
+"""The kinds of trouble, and which of a channel's events each is told as. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final, Literal
+
+Event = Literal[
+    "dead", "missed", "overdue", "recovered", "succeeded", "failing", "slow", "installation", "test"
+]
+"""What a channel may want to hear of (`test` always comes when it is asked for)."""
+
+DEFAULT_EVENTS: Final[tuple[Event, ...]] = ("dead", "missed", "overdue", "recovered")
+INSTALLATION: Final[Event] = "installation"
+"""Of the whole installation, and so for its operator alone."""
+EVENTS: Final[tuple[Event, ...]] = (*DEFAULT_EVENTS, "succeeded", "failing", "slow", INSTALLATION)
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """One kind of trouble."""
+
+    name: str
+    event: Event
+    means: str
+    """In a few words, for a title."""
+
+    @property
+    def is_installation(self) -> bool:
+        return self.event == INSTALLATION
+
+
+KINDS: Final = {
+    each.name: each
+    for each in (
+        Kind("dead", "dead", "firings have failed for good"),
+        Kind("missed", "missed", "slots were missed"),
+        Kind("overdue", "overdue", "a slot has passed and has not been fired"),
+        Kind("failing", "failing", "many firings fail"),
+        Kind("slow", "slow", "firings take almost as long as they may"),
+        Kind("stalled", INSTALLATION, "shards stand still"),
+        Kind("behind", INSTALLATION, "a scheduler has fallen behind"),
+        Kind("circuit", INSTALLATION, "a host fails, and is left alone"),
+        Kind("flapping", INSTALLATION, "leases change hands too often"),
+        Kind("deep", INSTALLATION, "too much waits for a worker"),
+        Kind("double", INSTALLATION, "outcomes were refused: a target may have been called twice"),
+        Kind("away", INSTALLATION, "the database was away"),
+    )
+}
+OF_OUTCOMES: Final = ("dead", "missed")
+"""Those that begin with a recorded outcome, and end with one that succeeded."""

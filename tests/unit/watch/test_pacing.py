@@ -1,0 +1,42 @@
+"""How often a thing is said."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rota.watch.pacing import MAX_TRIES, REPEATS, retry_interval, told_next_at
+
+NOON = datetime(2027, 1, 1, 12, tzinfo=UTC)
+MINUTE = timedelta(minutes=1)
+
+
+def test_the_first_word_comes_at_once_and_the_next_a_minute_later() -> None:
+    assert told_next_at(told=0, told_at=None) is None
+    assert told_next_at(told=1, told_at=NOON) == NOON + MINUTE
+
+
+@given(st.integers(1, 1_000_000))
+def test_the_longer_it_lasts_the_less_is_said_but_never_nothing(told: int) -> None:
+    one, two = told_next_at(told=told, told_at=NOON), told_next_at(told=told + 1, told_at=NOON)
+    assert one is not None
+    assert two is not None
+    assert one <= two <= NOON + REPEATS[-1]
+
+
+@pytest.mark.parametrize(("tries", "seconds"), [(1, 5), (2, 10), (3, 20), (7, 320)])
+def test_tries_are_further_and_further_apart(tries: int, seconds: int) -> None:
+    assert retry_interval(tries) == timedelta(seconds=seconds)
+
+
+def test_in_the_end_it_is_given_up() -> None:
+    assert retry_interval(MAX_TRIES) is None
+
+
+def test_a_receiver_may_ask_for_more_time_but_not_for_ever() -> None:
+    assert retry_interval(1, wanted=MINUTE) == MINUTE
+    assert retry_interval(3, wanted=timedelta(seconds=1)) == timedelta(seconds=20)
+    assert retry_interval(1, wanted=timedelta(days=9)) == timedelta(minutes=10)
