@@ -13,15 +13,46 @@ from typing import TYPE_CHECKING
 from rota.version import __version__
 
 if TYPE_CHECKING:
+    from rota.library.app import Rota
+    from rota.library.handles import Handle, TaskCancelled, TaskFailed
+    from rota.library.task import Task
     from rota.sdk.client.client import AsyncClient, Client
     from rota.sdk.when import explain, parse, preview
     from rota.triggers.trigger import Trigger
+    from rota.workers.tasks.context import Context
+    from rota.workers.tasks.exceptions import Cancelled, Discard, Retry
 
-__all__ = ["AsyncClient", "Client", "Trigger", "__version__", "explain", "parse", "preview"]
+__all__ = [
+    "AsyncClient",
+    "Cancelled",
+    "Client",
+    "Context",
+    "Discard",
+    "Handle",
+    "Retry",
+    "Rota",
+    "Task",
+    "TaskCancelled",
+    "TaskFailed",
+    "Trigger",
+    "__version__",
+    "explain",
+    "parse",
+    "preview",
+]
 
 _HOMES = {
     "AsyncClient": "rota.sdk.client",
+    "Cancelled": "rota.workers.tasks.exceptions",
     "Client": "rota.sdk.client",
+    "Context": "rota.workers.tasks.context",
+    "Discard": "rota.workers.tasks.exceptions",
+    "Handle": "rota.library.handles",
+    "Retry": "rota.workers.tasks.exceptions",
+    "Rota": "rota.library.app",
+    "Task": "rota.library.task",
+    "TaskCancelled": "rota.library.handles",
+    "TaskFailed": "rota.library.handles",
     "Trigger": "rota.triggers.trigger",
     "explain": "rota.sdk.when",
     "parse": "rota.sdk.when",

@@ -17,7 +17,10 @@ from rota.cli.fields import Tz  # noqa: TC001 - as above
 from rota.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from rota.cli.crontab.entries import Imported
+    from collections.abc import Sequence
+
+    from rota.cli.declare.problems import Place
+    from rota.library.importers.crontab.entries import Imported
 
 Crontab = Annotated[str, typer.Argument(metavar="FILE", help="A crontab; - for stdin.")]
 System = Annotated[
@@ -61,7 +64,7 @@ def crontab(
     as_json: output.Json = False,
 ) -> None:
     """Turn a crontab into schedules; each line that cannot be taken is reported, and exits 1."""
-    from rota.cli.crontab import entries  # noqa: PLC0415 - late, see app.py
+    from rota.library.importers.crontab import entries  # noqa: PLC0415 - late, see app.py
 
     if target_url is not None and task is not None:
         raise typer.BadParameter("expected one of --target-url and --task", param_hint="--task")
@@ -82,12 +85,13 @@ def crontab(
             as_json=as_json,
         )
     else:
-        _print(document, as_json=as_json)
+        show(document, as_json=as_json)
     if read.refused:
         raise typer.Exit(1)
 
 
-def _print(document: dict[str, Any], *, as_json: bool) -> None:
+def show(document: dict[str, Any], *, as_json: bool) -> None:
+    """Print what `rota apply` takes."""
     from rota.cli.declare import yamls  # noqa: PLC0415 - late, see app.py
 
     if as_json:
@@ -99,16 +103,28 @@ def _print(document: dict[str, Any], *, as_json: bool) -> None:
 def _apply(
     document: dict[str, Any], read: Imported, name: str, client: api.Client, *, as_json: bool
 ) -> None:
+    from rota.cli.declare.problems import Place  # noqa: PLC0415 - late, see app.py
+
+    places = [Place(file=name, line=number) for number in read.numbers]
+    make(document, places, Place(file=name), client, as_json=as_json)
+
+
+def make(
+    document: dict[str, Any],
+    places: Sequence[Place],
+    whole_place: Place,
+    client: api.Client,
+    *,
+    as_json: bool,
+) -> None:
+    """Make the schedules of a document, as `rota apply` does without pruning."""
     from rota.cli.declare.documents import Document, Entry, Read  # noqa: PLC0415 - late, see app.py
-    from rota.cli.declare.problems import Place  # noqa: PLC0415
 
     placed = [
-        Entry(place=Place(file=name, line=number), fields=entry)
-        for number, entry in zip(read.numbers, read.entries, strict=True)
+        Entry(place=place, fields=entry)
+        for place, entry in zip(places, document["schedules"], strict=True)
     ]
-    whole = Document(
-        place=Place(file=name), owner=document["owner"], defaults={}, entries=tuple(placed)
-    )
+    whole = Document(place=whole_place, owner=document["owner"], defaults={}, entries=tuple(placed))
     plan = applying.planned(
         client, Read((whole,)), now=applying.now(), prune=False, take_over=False
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from rota.queue import sql
+from rota.queue import cancel_sql as sql
 from rota.queue.states import NOBODY, RECALLS
 
 if TYPE_CHECKING:

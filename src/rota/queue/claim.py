@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections import Counter
 from dataclasses import dataclass, field
-from itertools import accumulate, islice
+from itertools import accumulate
 from operator import itemgetter
 from typing import TYPE_CHECKING, Final
 from uuid import UUID
@@ -24,10 +24,25 @@ if TYPE_CHECKING:
 _NOBODY: Final = UUID(int=0)
 
 
-class Claim(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class AtStep(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """One step of a firing that has several, or what undoes it."""
+
+    name: str
+    compensating: bool = False
+    base: int = 0
+    """How many attempts the firing had had when this one's turn came."""
+
+    @property
+    def suffix(self) -> str:
+        """What tells its requests from those of the other steps."""
+        return f"{self.name}:compensate" if self.compensating else self.name
+
+
+class Claim(msgspec.Struct, frozen=True, gc=False):
     """A firing that a worker holds. It may be begun at `available_at`, never before (I9).
 
-    A Struct, because they are made by the thousand: in a quarter of a dataclass's time.
+    A Struct, because they are made by the thousand: in a quarter of a dataclass's time. Its fields
+    are in the order of the statements' columns.
     """
 
     id: UUID
@@ -58,12 +73,21 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The firing that it repeats."""
     host: str | None = None
     """Of an HTTP target: whom it calls."""
+    saga: str | None = None
+    """Of one that goes through steps and is past the first: how far it has come (`queue.saga`)."""
     weight: int = 1
     """The tenant's, when it was claimed."""
+    step: AtStep | None = None
+    """Of one that goes through steps, once it is known: the one that is its turn."""
+
+    @property
+    def tries(self) -> int:
+        """How many attempts this is; of its step alone, where it has steps."""
+        return self.attempt if self.step is None else self.attempt - self.step.base
 
 
-_COLUMNS: Final = len(Claim.__struct_fields__) - 1
-"""Of a row: all of a claim but the tenant's weight."""
+_COLUMNS: Final = Claim.__struct_fields__.index("weight")
+"""Of a row: all of a claim up to the tenant's weight."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -228,5 +252,5 @@ async def _take(
 
 
 def _claim(row: Row, weight: int) -> Claim:
-    # The row's first columns; whatever follows is not the claim's.
-    return Claim(**dict(islice(row.items(), _COLUMNS)), weight=weight)
+    # The row's first columns, by their places; whatever follows is not the claim's.
+    return Claim(*row[:_COLUMNS], weight=weight)

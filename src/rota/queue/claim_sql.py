@@ -57,15 +57,15 @@ _RUNS: LiteralString = """
 
 # The rows of a run `w` that are due, the oldest first.
 _OF_RUN: LiteralString = """
-               SELECT q.id
+               SELECT q.ctid AS place
                  FROM queue q
                 WHERE q.lane = w.lane AND q.tenant_id = w.tenant_id AND q.priority = w.priority
                   AND q.state IN ('waiting', 'retrying')
                   AND q.available_at <= (SELECT clock_timestamp() + $4::interval)
                 ORDER BY q.available_at"""
 
-# From `ready`, rows that are locked already. They are found one by one, through the primary key: an
-# array cannot be turned into a join.
+# From `ready`, rows that are locked already. They are found one by one, where they lie: an array
+# cannot be turned into a join. The columns are in the order of a `Claim`'s fields.
 _TAKE: LiteralString = """
         UPDATE queue q
            SET state = 'running',
@@ -73,10 +73,10 @@ _TAKE: LiteralString = """
                attempt = q.attempt + 1,
                began_at = coalesce(q.began_at, greatest(q.available_at, clock_timestamp())),
                claimed_until = greatest(q.available_at, clock_timestamp()) + $5::interval
-         WHERE q.id = ANY (ARRAY(SELECT ready.id FROM ready))
+         WHERE q.ctid = ANY (ARRAY(SELECT ready.place FROM ready))
      RETURNING q.id, q.schedule_id, q.tenant_id, q.version, q.scheduled_for, q.available_at,
-               q.claimed_until, q.began_at, q.fence, q.attempt, q.priority, q.catch_up,
-               q.triggered_by, q.lane, q.cancel_reason, q.payload, q.replay_of, q.host
+               q.claimed_until, q.began_at, q.attempt, q.priority, q.catch_up, q.triggered_by,
+               q.lane, q.fence, q.cancel_reason, q.payload, q.replay_of, q.host, q.saga
 """
 
 # When one tenant alone has work, as is usual, and no cap: its first $3 rows, at once. Otherwise,
@@ -106,7 +106,7 @@ CLAIM: LiteralString = (
         SELECT $3 > 0 AND count(DISTINCT d.tenant_id) = 1 AND count(d.max_concurrency) = 0 AS is
           FROM due d
     ), ready AS MATERIALIZED (
-        SELECT r.id
+        SELECT r.place
           FROM (SELECT d.lane, d.tenant_id, d.priority
                   FROM due d
                  WHERE (SELECT alone.is FROM alone)
@@ -149,10 +149,10 @@ SHARE: LiteralString = (
           FROM unnest($1::uuid[], $3::bigint[], $6::integer[], $7::integer[], $8::integer[])
                AS a(tenant_id, places, cap, first, last)
     ), ready AS MATERIALIZED (
-        SELECT s.id
+        SELECT s.place
           FROM asked a
          CROSS JOIN LATERAL (
-               SELECT r.id
+               SELECT r.place
                  FROM (SELECT a.tenant_id,
                               ($9::text[])[i] AS lane, ($10::smallint[])[i] AS priority
                          FROM generate_series(a.first, a.last) AS i) AS w

@@ -7,7 +7,7 @@ from typing import LiteralString
 _CLAIMED: LiteralString = """
     SELECT q.id, q.schedule_id, q.tenant_id, q.version, q.scheduled_for, q.available_at,
            q.claimed_until, q.fence, q.attempt, q.priority, q.catch_up, q.triggered_by, q.lane,
-           q.cancel_reason, q.payload, q.replay_of, q.host, q.worker,
+           q.cancel_reason, q.payload, q.replay_of, q.host, q.saga, q.worker,
            coalesce(q.began_at, q.available_at) AS began_at,
            coalesce(a.started_at, q.pulled_at) AS started_at, a.response_status,
            q.pulled_by

@@ -50,7 +50,8 @@ PULL: LiteralString = """
      WHERE q.id = ANY (ARRAY(SELECT ready.id FROM ready))
  RETURNING q.id, q.schedule_id, q.tenant_id, q.version, q.scheduled_for, q.available_at,
            q.claimed_until, q.began_at, q.fence, q.attempt, q.priority, q.catch_up,
-           q.triggered_by, q.lane, q.cancel_reason, q.payload, q.replay_of, q.host, q.pulled_at
+           q.triggered_by, q.lane, q.cancel_reason, q.payload, q.replay_of, q.host, q.saga,
+           q.pulled_at
 """
 
 # The next that will be due, if it is in the queue already: one look for each priority.

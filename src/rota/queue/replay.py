@@ -30,6 +30,7 @@ class Origin:
     slot_count: int
     payload: str | None
     """What was given in place of the schedule's payload."""
+    triggered_by: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,6 +49,7 @@ class Replay:
     lane: str
     host: str | None
     payload: str | None
+    triggered_by: str
 
 
 async def origins(tx: Tx, tenant_id: UUID, ids: Sequence[UUID]) -> dict[UUID, Origin]:
@@ -80,6 +82,12 @@ async def dead(
     return [Origin(**dict(row.items())) for row in rows]
 
 
+async def replayed(tx: Tx, ids: Sequence[UUID]) -> frozenset[UUID]:
+    """Those of these that have been repeated already, live or ended."""
+    rows = await tx.fetch(replay_sql.REPLAYED, list(ids))
+    return frozenset(row["replay_of"] for row in rows)
+
+
 async def enter(tx: Tx, replays: Sequence[Replay]) -> None:
     """Put them into the queue, or into history where they are skipped, and wake the workers."""
     await tx.fetch(
@@ -96,6 +104,7 @@ async def enter(tx: Tx, replays: Sequence[Replay]) -> None:
         [each.payload for each in replays],
         [each.replay_of for each in replays],
         [each.reason for each in replays],
+        [each.triggered_by for each in replays],
     )
 
 

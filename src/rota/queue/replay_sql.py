@@ -7,7 +7,8 @@ from __future__ import annotations
 from typing import LiteralString
 
 _ORIGIN: LiteralString = """
-    SELECT f.id, f.schedule_id, f.scheduled_for, f.status, f.slot_count, f.payload
+    SELECT f.id, f.schedule_id, f.scheduled_for, f.status, f.slot_count, f.payload,
+           f.triggered_by
       FROM firings f
 """
 
@@ -38,6 +39,12 @@ DEAD: LiteralString = (
 """
 )
 
+REPLAYED: LiteralString = """
+    SELECT replay_of FROM queue WHERE replay_of = ANY ($1::uuid[]) AND replay_of IS NOT NULL
+     UNION
+    SELECT replay_of FROM firings WHERE replay_of = ANY ($1::uuid[]) AND replay_of IS NOT NULL
+"""
+
 # `status` says what becomes of each: it waits or is blocked, or has ended as skipped. Lanes are
 # woken once each, however many there are.
 ENTER: LiteralString = """
@@ -45,21 +52,21 @@ ENTER: LiteralString = """
         SELECT *
           FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::integer[], $5::timestamptz[],
                       $6::smallint[], $7::text[], $8::text[], $9::text[], $10::jsonb[],
-                      $11::uuid[], $12::text[])
+                      $11::uuid[], $12::text[], $13::text[])
                AS x(id, schedule_id, tenant_id, version, at, priority, status, lane, host, payload,
-                    replay_of, reason)
+                    replay_of, reason, triggered_by)
     ), entered AS (
         INSERT INTO queue (id, schedule_id, tenant_id, version, scheduled_for, available_at,
                            priority, state, triggered_by, lane, host, payload, replay_of)
         SELECT x.id, x.schedule_id, x.tenant_id, x.version, x.at, least(x.at, clock_timestamp()),
-               x.priority, x.status, 'api', x.lane, x.host, x.payload, x.replay_of
+               x.priority, x.status, x.triggered_by, x.lane, x.host, x.payload, x.replay_of
           FROM x WHERE x.status <> 'skipped'
      RETURNING lane
     ), skipped AS (
         INSERT INTO firings (id, schedule_id, tenant_id, version, scheduled_for, status, reason,
                              attempt, triggered_by, finished_at, payload, replay_of)
-        SELECT x.id, x.schedule_id, x.tenant_id, x.version, x.at, 'skipped', x.reason, 0, 'api',
-               clock_timestamp(), x.payload, x.replay_of
+        SELECT x.id, x.schedule_id, x.tenant_id, x.version, x.at, 'skipped', x.reason, 0,
+               x.triggered_by, clock_timestamp(), x.payload, x.replay_of
           FROM x WHERE x.status = 'skipped'
     )
     SELECT pg_notify('rota_queue', lane) FROM (SELECT DISTINCT lane FROM entered) AS lanes

@@ -5,14 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from rota.queue import sql
+from rota.queue import held_sql, sql
+from rota.queue.follow import End, follow
 from rota.queue.states import NOBODY, RECALLS
 
 if TYPE_CHECKING:
     from collections.abc import Collection
     from uuid import UUID
 
-    from rota.db import Tx
+    from rota.db import Row, Tx
 
 LAST_ATTEMPT: Final = 35
 """A firing lost with its worker at this attempt ends: it may well be what kills the workers."""
@@ -50,7 +51,23 @@ async def rescue(tx: Tx, *, gone: Collection[UUID] = ()) -> list[Rescued]:
     same time: each claim is rescued by one of them.
     """
     rows = await tx.fetch(sql.RESCUE, BATCH, LAST_ATTEMPT, sorted(RECALLS), list(gone), NOBODY)
-    return [Rescued(**dict(row.items())) for row in rows]
+    dead = [_end(row) for row in rows if row["state"] == "dead"]
+    if dead:
+        await follow(tx, dead)
+    return [
+        Rescued(id=row["id"], worker=row["worker"], attempt=row["attempt"], state=row["state"])
+        for row in rows
+    ]
+
+
+def _end(row: Row) -> End:
+    return End(
+        id=row["id"],
+        schedule_id=row["schedule_id"],
+        scheduled_for=row["ended_for"],
+        status="dead",
+        reason="worker lost",
+    )
 
 
 async def free_stranded(tx: Tx) -> int:
@@ -59,4 +76,14 @@ async def free_stranded(tx: Tx) -> int:
     Who ends a firing frees the next, but cannot see what is written at that very moment.
     """
     count: int = await tx.fetch_value(sql.FREE_STRANDED)
+    return count
+
+
+async def free_held(tx: Tx) -> int:
+    """Let go what was enqueued for a paused task that is paused no more, and say how many.
+
+    Who resumes a task lets go what waits for it, but cannot see what a transaction that is still
+    open has enqueued meanwhile.
+    """
+    count: int = await tx.fetch_value(held_sql.FREE_HELD)
     return count

@@ -23,7 +23,8 @@ _TICK = 0.001
 
 @dataclass(slots=True, eq=False)
 class _Entry:
-    held: list[Held] = field(default_factory=list["Held"])
+    held: dict[Held, None] = field(default_factory=dict["Held", None])
+    """In the order in which they came."""
     timer: asyncio.TimerHandle | None = None
 
 
@@ -34,20 +35,23 @@ class Agenda:
         self._time = time
         self._due = due
         self._entries: dict[datetime, _Entry] = {}
+        self._len = 0
 
     def __len__(self) -> int:
-        return sum(len(entry.held) for entry in self._entries.values())
+        return self._len
 
     def add(self, held: Held) -> None:
         """Hand it over at its instant: at once when that has come."""
         instant = held.start_at
         entry = self._entries.get(instant)
         if entry is not None:
-            entry.held.append(held)
+            self._len += 1
+            entry.held[held] = None
         elif self._time.until(instant).total_seconds() <= 0:
             self._due([held])
         else:
-            self._entries[instant] = entry = _Entry([held])
+            self._len += 1
+            self._entries[instant] = entry = _Entry({held: None})
             self._arm(instant, entry)
 
     def remove(self, held: Held) -> None:
@@ -56,7 +60,8 @@ class Agenda:
         entry = self._entries.get(instant)
         if entry is None or held not in entry.held:
             return
-        entry.held.remove(held)
+        del entry.held[held]
+        self._len -= 1
         if not entry.held:
             self._drop(instant, entry)
 
@@ -86,9 +91,11 @@ class Agenda:
             self._arm(instant, entry)
             return
         del self._entries[instant]
-        self._due(entry.held)
+        self._len -= len(entry.held)
+        self._due(list(entry.held))
 
     def _drop(self, instant: datetime, entry: _Entry) -> None:
         if entry.timer is not None:
             entry.timer.cancel()
+        self._len -= len(entry.held)
         del self._entries[instant]

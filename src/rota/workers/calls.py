@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from datetime import timedelta  # noqa: TC003 - the fields of a Struct are read at run time
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+
+import msgspec
 
 if TYPE_CHECKING:
+    import asyncio
+    from collections.abc import Coroutine
+    from datetime import datetime
+
     from rota.queue.claim import Claim
     from rota.schedules.schedule import Schedule
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reply:
+class Reply(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """What came of a call. A call that failed has an `error`, an answer has a `code`, or neither:
     a task that returned has nothing more to say."""
 
@@ -25,6 +30,10 @@ class Reply:
     """Another attempt would fail in the same way, such as for want of a secret."""
     sent: bool = True
     """False when it failed before anything was sent: that says nothing of the host."""
+    retry_in: timedelta | None = None
+    """When to try again, as a task asked for it; in place of the schedule's backoff."""
+    discarded: bool = False
+    """A task asked for its firing's end: nothing to do, nothing to try again."""
 
     def header(self, name: str) -> str:
         """The first header of this name, in lower case; empty when there is none."""
@@ -39,7 +48,7 @@ class Call(Protocol):
         """What will be sent, as JSON without NUL characters, for people to read later."""
         ...
 
-    async def send(self) -> Reply:
+    def send(self) -> Coroutine[Any, Any, Reply]:
         """Make it, within the schedule's timeout. Failure is a reply; nothing is raised."""
         ...
 
@@ -50,3 +59,26 @@ class Caller(Protocol):
     def prepare(self, claim: Claim, schedule: Schedule) -> Call:
         """The call for this claim."""
         ...
+
+
+@runtime_checkable
+class Choosy(Protocol):
+    """A caller that may leave a claim to others."""
+
+    def can_run(self, schedule: Schedule) -> bool:
+        """Whether firings of this schedule can be run here."""
+        ...
+
+    def wait_for(self, claim: Claim, schedule: Schedule, now: datetime) -> timedelta:
+        """How long to leave a claim to others that cannot be run here."""
+        ...
+
+
+def task_of(call: Call | None) -> str | None:
+    """The name of the task that is called with the firing's own payload: all there is to show."""
+    return getattr(call, "task", None)
+
+
+def lingering(call: Call | None) -> asyncio.Future[None] | None:
+    """Of a call that goes on although its attempt is over: done when it has come to its end."""
+    return getattr(call, "lingers", None)

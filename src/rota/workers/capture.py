@@ -16,16 +16,29 @@ EXCERPT: Final = 500
 """Characters of the response that the firing itself shows (HX4)."""
 
 
-def tried(outcome: str, reply: Reply, *, shown: str | None, capture: Capture) -> Tried:
-    """The attempt's record: always that it was made and how it ended; the rest as asked."""
+def tried(
+    outcome: str,
+    reply: Reply,
+    *,
+    shown: str | None,
+    capture: Capture,
+    task: str | None = None,
+) -> Tried:
+    """The attempt's record: always that it was made and how it ended; the rest as asked.
+
+    What was sent is `shown`, or a call of this `task`.
+    """
     error = None if reply.error is None else clean(reply.error)
     if capture == "none" or (capture == "failures" and outcome == "succeeded"):
         return Tried(outcome=outcome, error=error)
+    if task is not None and not reply.body:
+        return Tried(outcome=outcome, error=error, task=task)
     answered = reply.code is not None or bool(reply.body)
     return Tried(
         outcome=outcome,
         error=error,
         request=shown,
+        task=task,
         response_headers=_headers(reply) if answered else None,
         response_body=reply.body if answered else None,
     )
@@ -33,7 +46,7 @@ def tried(outcome: str, reply: Reply, *, shown: str | None, capture: Capture) ->
 
 def excerpt(reply: Reply, *, capture: Capture, ok: bool) -> str | None:
     """The beginning of the response, or of what went wrong."""
-    if reply.code is None and not reply.body:
+    if reply.code is None and (reply.error is not None or not reply.body):
         return None if reply.error is None else clean(reply.error)[:EXCERPT]
     if capture == "none" or (capture == "failures" and ok):
         return None

@@ -86,7 +86,7 @@ class CeleryCaller:
             target.task,
             args=args,
             kwargs=kwargs,
-            task_id=facts["firing_id"],
+            task_id=content.delivery_id(facts),
             queue=target.queue,
             headers={f"rota_{name}": value for name, value in facts.items()},
             # Rota's own retries are durable, recorded, and by the schedule's rules.
@@ -150,7 +150,7 @@ class CeleryCall:
         except Exception as error:  # noqa: BLE001 - every transport has exceptions of its own
             # The kind only: a transport may quote the broker's address, password included.
             return Reply(error=f"the broker did not take the message: {_kinds(error)}")
-        return Reply(body=self.facts["firing_id"].encode())
+        return Reply(body=content.delivery_id(self.facts).encode())
 
 
 def arguments(payload: object) -> tuple[list[Any], dict[str, Any]]:

@@ -12,7 +12,7 @@ from rota.queue.extend import release_strays
 from rota.workers.definitions import Definitions
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
+    from collections.abc import Callable, Collection, Mapping, Sequence
     from uuid import UUID
 
     from rota.clock import Clock
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from rota.db.server_clock import DatabaseClock
     from rota.queue.claim import Claim
     from rota.schedules.schedule import Schedule
+    from rota.workers.agenda import Agenda
+    from rota.workers.appetite import Appetite
     from rota.workers.holdings import Holdings
     from rota.workers.pace import Pace
 
@@ -33,7 +35,8 @@ _GATHER_INTERVAL = timedelta(milliseconds=10)
 class Claimer:
     """Takes claims for a worker and hands them over, each with its schedule or a reason not to run.
 
-    `hold` is called for every claim, `clock_set` when the database's clock turned out to be set.
+    `hold` is called with all claims of a pass, `clock_set` when the database's clock turned out to
+    be set.
     """
 
     def __init__(
@@ -44,9 +47,11 @@ class Claimer:
         lanes: Collection[str],
         pace: Pace,
         holdings: Holdings,
+        agenda: Agenda,
+        appetite: Appetite,
         time: DatabaseClock,
         clock: Clock,
-        hold: Callable[[Claim, Schedule | str], None],
+        hold: Callable[[Sequence[Claim], Mapping[UUID, Schedule | str]], None],
         clock_set: Callable[[], None],
     ) -> None:
         self._db = db
@@ -54,6 +59,8 @@ class Claimer:
         self._lanes = tuple(lanes)
         self._pace = pace
         self._holdings = holdings
+        self._agenda = agenda
+        self._appetite = appetite
         self._time = time
         self._clock = clock
         self._hold = hold
@@ -63,6 +70,8 @@ class Claimer:
         self._wanted = asyncio.Event()
         self._more = False
         """Whether there may be more to claim than there was room for."""
+        self._full = False
+        """Whether the last statement took as many as one may."""
         self._unsure = False
         """Whether a claim may have been made whose answer we did not get."""
         self._put_back = False
@@ -85,7 +94,7 @@ class Claimer:
     async def run_once(self) -> int:
         """Claim as many as there is room for; how many it were."""
         await self.release_strays()
-        limit = min(self._holdings.room, MAX_CLAIMS)
+        limit = min(self._room(), MAX_CLAIMS)
         # As it is now, like the room: outcomes are recorded while we claim.
         self._standing.held = dict(self._holdings.by_tenant)
         self._more = limit <= 0
@@ -101,24 +110,39 @@ class Claimer:
                 self._lanes,
                 self._worker,
                 limit=limit,
-                lead=self._pace.lead,
+                lead=self._lead(),
                 visibility=self._pace.visibility,
                 standing=self._standing,
             )
             schedules = await self._definitions.of(tx, claims)
-        for each in claims:
-            self._hold(each, schedules[each.id])
+        self._hold(claims, schedules)
         self._unsure = False
         self._more = len(claims) >= limit
+        self._full = len(claims) >= MAX_CLAIMS
         return len(claims)
+
+    def _room(self) -> int:
+        """Places for what is due: those ahead of their instant have places of their own."""
+        holdings, now = self._holdings, self._clock.monotonic()
+        # Who could do as many within the look ahead has room for a whole statement of them.
+        whole = min(self._appetite.ahead(now), MAX_CLAIMS)
+        holdings.prefetch = max(self._appetite.prefetch(now), whole)
+        return holdings.room + len(self._agenda)
+
+    def _lead(self) -> timedelta:
+        """How far to look ahead: not at all while it holds as much ahead as it may."""
+        has_room = len(self._agenda) < self._appetite.ahead(self._clock.monotonic())
+        return self._pace.lead if has_room else timedelta()
 
     async def wait(self) -> None:
         """Return when another look makes sense."""
-        if not (self._more and self._holdings.room > 0):
+        if not (self._more and self._room() > 0):
             await set_or_late(self._wanted, self._pace.poll_interval, self._clock)
         self._wanted.clear()
-        # Many attempts end at nearly the same time: claim for all of them together.
-        await self._clock.sleep(_GATHER_INTERVAL)
+        # Many attempts end at nearly the same time: claim for all of them together. Where there is
+        # room for as many as one statement takes, there is nothing to wait for.
+        if not (self._full and self._room() >= MAX_CLAIMS):
+            await self._clock.sleep(_GATHER_INTERVAL)
 
     async def release_strays(self) -> None:
         """Give back what the database has as ours and we do not know of, if there can be any."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -28,13 +27,13 @@ def completed(held: Claimed, result: str | None, *, now: datetime) -> Settlement
 def failed(held: Claimed, schedule: Schedule | None, reply: Reply, *, now: datetime) -> Settlement:
     """It has failed: judged as any other attempt. Nothing of a deleted schedule is tried again."""
     if schedule is None:
-        reply = replace(reply, permanent=True)
+        reply = msgspec.structs.replace(reply, permanent=True)
         verdict = Verdict(outcome=_outcome(reply), status="dead", reason=reply.error)
     else:
         claim = held.claim
         verdict = judge(
             reply,
-            attempt=claim.attempt,
+            attempt=claim.tries,
             definition=schedule.definition,
             began_at=claim.began_at,
             now=now,
@@ -67,6 +66,7 @@ def _settlement(
         ),
         code=held.code,
         excerpt=None if excerpt is None else clean(excerpt),
+        result=excerpt.encode() if excerpt and verdict.status == "succeeded" else None,
     )
 
 

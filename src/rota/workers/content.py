@@ -29,7 +29,15 @@ def facts(claim: Claim, schedule: Schedule) -> dict[str, str]:
     }
     if claim.fence is not None:
         said["fence"] = str(claim.fence)
+    if claim.step is not None:
+        said["step"] = claim.step.suffix
     return said
+
+
+def delivery_id(said: Mapping[str, str]) -> str:
+    """Of the firing; of one that goes through steps, of the step: one message for each of them."""
+    step = said.get("step")
+    return said["firing_id"] if step is None else f"{said['firing_id']}:{step}"
 
 
 def payload(claim: Claim, definition: Definition) -> bytes:

@@ -43,13 +43,20 @@ class Definitions:
     async def of(self, tx: Tx, claims: Iterable[Claim]) -> dict[UUID, Schedule | str]:
         """For each firing its schedule, or the reason for which it is not to be run."""
         claims = list(claims)
-        unknown = {c.schedule_id for c in claims if (c.schedule_id, c.version) not in self._kept}
+        asked = {(c.schedule_id, c.version) for c in claims}
+        unknown = {id_ for id_, version in asked if (id_, version) not in self._kept}
         present: Mapping[UUID, Schedule] = {}
         if unknown:
             present = await self._load(tx, sorted(unknown))
+        if len(asked) == 1 and all(each.saga is None for each in claims):
+            # Of one schedule, as of a task's runs: looked up once.
+            return dict.fromkeys((each.id for each in claims), self._one(claims[0], present))
         return {each.id: self._one(each, present) for each in claims}
 
     def _one(self, claim: Claim, present: Mapping[UUID, Schedule]) -> Schedule | str:
+        if claim.saga is not None:
+            # It goes on as it began, and has all it needs for that (`sagas`).
+            return present.get(claim.schedule_id, "deleted")
         key = (claim.schedule_id, claim.version)
         schedule = self._kept.get(key)
         if schedule is not None:
@@ -58,6 +65,10 @@ class Definitions:
         schedule = present.get(claim.schedule_id)
         if schedule is None:
             return "deleted"
+        if claim.triggered_by == "enqueue" and schedule.version != claim.version:
+            # Entered by a transaction that was open while its task was edited, in a deploy say. It
+            # has a payload of its own, and whoever committed that was promised a run.
+            return schedule
         # What it was at that version is gone; running what it is now would send another request
         # under the same idempotency key. Completion is the one change that leaves it as it was.
         if schedule.version != claim.version and schedule.status != "completed":

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypedDict
 from rota.events import Event
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from datetime import datetime, timedelta
     from uuid import UUID
 
@@ -67,12 +68,28 @@ class FiringFinished(FiringEvent):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class OutcomesRecorded(Event):
+    """A batch of settlements was recorded; one event for all, so that counting costs little."""
+
+    settlements: Sequence[Settlement]
+    accepted: frozenset[UUID]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FiringRetried(FiringEvent):
     """The attempt failed; another is recorded for later."""
 
     retry_at: datetime
     error: str | None
     code: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepFinished(FiringEvent):
+    """One of its steps is over, or what undoes it; the firing goes on."""
+
+    step: str
+    compensating: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,7 +168,9 @@ def of_settlement(settlement: Settlement, worker: UUID, *, accepted: bool) -> Fi
         )
     if settlement.detached_until is not None:
         return FiringDetached(**which, until=settlement.detached_until)
-    started_at = settlement.started_at
+    step, started_at = settlement.step, settlement.started_at
+    if step is not None and step.state is not None:
+        return StepFinished(**which, step=step.name, compensating=step.compensating)
     return FiringFinished(
         **which,
         status=settlement.status or "",

@@ -34,8 +34,9 @@ MAX_BODY: Final = 2 * MAX_BODY_BYTES
 """Once it is filled in: as long a template as there may be, and as much again of secrets."""
 
 _NONE: Final[frozenset[str]] = frozenset()
-_BEGINNING: Final = "${secrets."
-_BEGINNING_BYTES: Final = _BEGINNING.encode()
+BEGINNING: Final = "${secrets."
+"""Of a placeholder: what has none of these wants no secret."""
+_BEGINNING_BYTES: Final = BEGINNING.encode()
 _PLACEHOLDER_BYTES = re.compile(PLACEHOLDER.pattern.encode())
 _AUTHORITY = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^/?#]*", re.ASCII)
 # As in targets.http: visible ASCII, spaces and tabs within.
@@ -53,7 +54,7 @@ class Unsendable(Exception):
 
 def names_in(request: Request) -> frozenset[str]:
     """The secrets that the request wants. Cheap when it wants none: that is most of them."""
-    parts = [value for value in (request.url, *request.headers.values()) if _BEGINNING in value]
+    parts = [value for value in (request.url, *request.headers.values()) if BEGINNING in value]
     if not parts and _BEGINNING_BYTES not in request.body:
         return _NONE
     parts = [request.url, *(value for _, value in _fillable(request.headers))]
@@ -79,7 +80,7 @@ def fill(request: Request, values: Mapping[str, Masked]) -> Request:
 def _fillable(headers: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     """The user's own headers that want a secret: Rota's are not theirs to fill."""
     for name, value in headers.items():
-        if _BEGINNING in value:
+        if BEGINNING in value:
             lower = name.lower()
             if lower not in FORBIDDEN_HEADERS and not lower.startswith(FORBIDDEN_PREFIXES):
                 yield name, value
@@ -92,7 +93,7 @@ def _with(text: str, values: Mapping[str, Masked], write: Callable[[str], str]) 
 def _url(url: str, values: Mapping[str, Masked]) -> str:
     """The host stays as it was checked: only what comes after it is filled."""
     authority = _AUTHORITY.match(url)
-    if _BEGINNING not in url or authority is None:
+    if BEGINNING not in url or authority is None:
         return url
     path, mark, query = url[authority.end() :].partition("?")
     filled = authority[0] + _with(path, values, in_path) + mark + _with(query, values, in_query)

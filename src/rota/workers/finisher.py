@@ -10,9 +10,10 @@ from __future__ import annotations
 import asyncio
 import random
 from collections import deque
-from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
+
+import msgspec
 
 from rota.clock import set_or_late
 from rota.db import Backoff
@@ -30,6 +31,11 @@ if TYPE_CHECKING:
     from rota.queue.finish import Settlement
 
 FLUSH_INTERVAL: Final = timedelta(milliseconds=50)
+HERD_INTERVAL: Final = timedelta(milliseconds=500)
+"""While a herd is being begun it is not held up by the recording of what is done already: what is
+not recorded when a worker is lost is done again, so this is as long as that may last."""
+HERD: Final = 10_000
+"""So many that are due and not begun are one."""
 MAX_ROWS: Final = 1_000
 MAX_BYTES: Final = 8 * 1024 * 1024
 """Of one statement: responses may have a megabyte each."""
@@ -49,6 +55,7 @@ class Finisher:
         clock: Clock,
         bus: Bus,
         on_settled: Callable[[Sequence[Settlement], Settled], None],
+        is_herd: Callable[[], bool] = lambda: False,
         report: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
         self._db = db
@@ -57,6 +64,7 @@ class Finisher:
         self._clock = clock
         self._bus = bus
         self._on_settled = on_settled
+        self._is_herd = is_herd
         self._report = report
         self._pending: deque[tuple[Settlement, int]] = deque()
         """With their sizes."""
@@ -73,10 +81,11 @@ class Finisher:
     def add(self, settlement: Settlement) -> None:
         """Record it soon."""
         size = settlement.size
+        if not self._pending:
+            self._empty.clear()
+            self._arrived.set()
         self._pending.append((settlement, size))
         self._bytes += size
-        self._empty.clear()
-        self._arrived.set()
         if len(self._pending) >= MAX_ROWS or self._bytes >= MAX_BYTES:
             self._enough.set()
         if self._bytes >= MAX_PENDING_BYTES:
@@ -107,6 +116,10 @@ class Finisher:
         since = timedelta(seconds=min(self._clock.monotonic() - self._flushed_at, 60.0))
         if since < FLUSH_INTERVAL:
             await set_or_late(self._enough, FLUSH_INTERVAL - since, self._clock)
+        waited = timedelta()
+        while self._is_herd() and self._bytes < MAX_BYTES and waited < HERD_INTERVAL:
+            waited += FLUSH_INTERVAL
+            await self._clock.sleep(FLUSH_INTERVAL)
 
     def _take(self) -> tuple[list[Settlement], int]:
         """As many as one statement takes, and their size."""
@@ -193,4 +206,4 @@ def _bare(settlement: Settlement) -> Settlement:
     tried = settlement.tried
     if tried is not None:
         tried = Tried(outcome=tried.outcome, error="the details could not be recorded")
-    return replace(settlement, tried=tried, excerpt=None)
+    return msgspec.structs.replace(settlement, tried=tried, excerpt=None)

@@ -54,12 +54,21 @@ class Heartbeat:
         self._rows = rows
         self._time = time
         self._clock = clock
+        self._wanted = True
+        """Whether somebody may want back what is held."""
 
     async def run_once(self) -> None:
-        """Extend all claims; drop those that were lost, end those that are wanted back."""
+        """Extend all claims; drop those that were lost, end those that are wanted back.
+
+        Those that have just been made need it only when somebody may want one of them: a herd that
+        is held ahead would be written a second time.
+        """
         visibility = self._pace.visibility
         async with self._rows:
             held = list(self._holdings)
+            if not self._wanted:
+                soon = self._time.now() + visibility - self._pace.heartbeat_interval / 2
+                held = [each for each in held if each.trusted_until < soon]
             if not held:
                 return
             # Read before the request: a slow reply must shorten our trust, never stretch it.
@@ -67,6 +76,7 @@ class Heartbeat:
             async with self._db.transaction() as tx:
                 claims = [each.claim for each in held]
                 extended = await extend(tx, self._worker, claims, visibility)
+            self._wanted = False
         for each in held:
             self._apply(each, extended, asked_at + visibility)
 
@@ -80,11 +90,13 @@ class Heartbeat:
                 return
             if news is None:
                 await self._clock.sleep(left)
+                self._wanted = True
                 return
             wake = await news.wait(left)
             if work_waits(wake, self._lanes):
                 self._claimer.look()
             if concerns_held(wake, self._holdings):
+                self._wanted = True
                 return
 
     def _apply(self, held: Held, extended: Extended, until: datetime) -> None:

@@ -55,6 +55,8 @@ class Held:
     postponed: bool = False
     """It is on its way back to the queue, for later."""
     task: asyncio.Task[None] | None = field(default=None, repr=False)
+    lingers: asyncio.Future[None] | None = field(default=None, repr=False)
+    """Of a function that goes on although its attempt is over: done when its hand is free."""
 
     @property
     def start_at(self) -> datetime:

@@ -25,7 +25,8 @@ class Holdings:
 
     def __init__(self, *, concurrency: int, prefetch: int) -> None:
         self._concurrency = concurrency
-        self._most = concurrency + prefetch
+        self.prefetch = prefetch
+        """How many more it may hold than it has hands for; changed as the worker's rate is."""
         self.spare = prefetch // 4
         """Places beyond the others, for tenants that have less than their share: those who come
         while somebody's backlog has filled all places need not wait for its calls to end."""
@@ -34,11 +35,15 @@ class Holdings:
         self._line: Line[Held] = Line(hands=concurrency)
         self._parked: dict[str | None, Line[Held]] = {}
         self._calling = 0
+        self._admit: Callable[[Held], bool] | None = None
         self.on_probe_left: Callable[[Held], None] = lambda _: None
         """Told of a probe that leaves without having told how its host is."""
 
     def __len__(self) -> int:
         return len(self._by_firing)
+
+    def __contains__(self, firing_id: UUID) -> bool:
+        return firing_id in self._by_firing
 
     def __iter__(self) -> Iterator[Held]:
         return iter(tuple(self._by_firing.values()))
@@ -54,7 +59,7 @@ class Holdings:
 
         Below zero when some of the `spare` places are taken.
         """
-        return self._most - len(self._by_firing)
+        return self._concurrency + self.prefetch - len(self._by_firing)
 
     @property
     def by_tenant(self) -> Mapping[UUID, int]:
@@ -65,20 +70,23 @@ class Holdings:
         return self._by_firing.get(firing_id)
 
     def add(self, held: Held) -> None:
-        earlier = self._by_firing.get(held.claim.id)
+        claim = held.claim
+        earlier = self._by_firing.get(claim.id)
         if earlier is not None:
             self.remove(earlier)
-        self._by_firing[held.claim.id] = held
-        self._by_tenant[held.claim.tenant_id] += 1
+        self._by_firing[claim.id] = held
+        self._by_tenant[claim.tenant_id] += 1
 
     def remove(self, held: Held) -> None:
         """Forget it, unless a newer claim of the same firing has taken its place."""
-        if self._by_firing.get(held.claim.id) is not held:
+        claim = held.claim
+        if self._by_firing.get(claim.id) is not held:
             return
-        del self._by_firing[held.claim.id]
-        tenant = held.claim.tenant_id
-        self._by_tenant[tenant] -= 1
-        if not self._by_tenant[tenant]:
+        del self._by_firing[claim.id]
+        tenant = claim.tenant_id
+        left = self._by_tenant[tenant] - 1
+        self._by_tenant[tenant] = left
+        if not left:
             del self._by_tenant[tenant]
         if held.probe:
             held.probe = False
@@ -104,15 +112,29 @@ class Holdings:
         behind it in line, of whatever tenant or host, comes next.
         """
 
-        def fits(held: Held) -> bool:
-            if not self._waits(held):
-                return False
-            if admit is None or admit(held):
-                return True
-            _push(self._parked.setdefault(held.claim.host, Line()), held)
-            return False
+        if self._calling >= self._concurrency:
+            return None
+        self._admit = admit
+        return self._line.take(self._fits)
 
-        return self._line.take(fits) if self._calling < self._concurrency else None
+    @property
+    def waiting(self) -> int:
+        """How many stand in line; some may have been let go of since."""
+        return len(self._line)
+
+    @property
+    def may_begin(self) -> int:
+        """How many of those in line there are hands for."""
+        return min(len(self._line), self._concurrency - self._calling)
+
+    def _fits(self, held: Held) -> bool:
+        claim = held.claim
+        if held.phase is not Phase.DUE or self._by_firing.get(claim.id) is not held:
+            return False
+        if claim.host is None or self._admit is None or self._admit(held):
+            return True
+        _push(self._parked.setdefault(claim.host, Line()), held)
+        return False
 
     def began(self, held: Held) -> None:
         """Its attempt is under way: one hand less is free. Call `ended` when it is over."""
@@ -162,5 +184,6 @@ class Holdings:
 
 def _push(line: Line[Held], held: Held) -> None:
     claim = held.claim
-    order = (-claim.priority, claim.available_at, claim.id)
+    # Those of one instant stay as they came: in the order of the claim, which is that of their ids.
+    order = (-claim.priority, claim.available_at)
     line.push(held, tenant=claim.tenant_id, weight=claim.weight, order=order)

@@ -60,6 +60,8 @@ def judge(
         return _taken_on(definition, has_token=has_token)
     if succeeded(reply, definition):
         return Verdict(outcome="succeeded", status="succeeded")
+    if reply.discarded:
+        return Verdict(outcome="cancelled", status="cancelled", reason=reply.error)
     left = began_at + definition.retry_window - now
     delay = _delay(reply, attempt, definition, now, left)
     outcome = "timed_out" if reply.timed_out else "failed"
@@ -124,7 +126,10 @@ def _delay(
     reply: Reply, attempt: int, definition: Definition, now: datetime, left: timedelta
 ) -> timedelta:
     """The schedule's backoff, or what the target asked for, but within what is left of the window:
-    a target that asks for more gets one last attempt at the window's end."""
+    a target that asks for more gets one last attempt at the window's end. What a task asks for is
+    taken as it is."""
+    if reply.retry_in is not None:
+        return max(_NOTHING, min(reply.retry_in, left))
     backoff = retry.delay(
         definition.backoff,
         failures=attempt,

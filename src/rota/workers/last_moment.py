@@ -18,7 +18,7 @@ from rota.tenants.secrets.remembered import Remembered
 from rota.tenants.signing import SigningSecrets
 from rota.workers import fill, sign
 from rota.workers.callback import TOKEN_HEADER
-from rota.workers.request import Request
+from rota.workers.request import STEP_HEADER, Request
 from rota.workers.scrub import Hidden, scrub
 
 if TYPE_CHECKING:
@@ -81,8 +81,11 @@ class LastMoment:
         """The template with the headers that its signature will cover."""
         if not self._signing.is_on:
             return request
-        firing = request.headers["Rota-Firing-Id"]
-        return _with_headers(request, sign.unsigned_headers(firing, self._clock.now()))
+        id_ = request.headers["Rota-Firing-Id"]
+        if (step := request.headers.get(STEP_HEADER)) is not None:
+            # A receiver that has seen one step must not take the next for a duplicate.
+            id_ = f"{id_}:{step}"
+        return _with_headers(request, sign.unsigned_headers(id_, self._clock.now()))
 
     async def complete(self, claim: Claim, request: Request) -> Ready:
         """The request as it is sent; `fill.Unsendable` when it cannot be made."""

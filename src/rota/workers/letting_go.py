@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from rota.queue.finish import Settlement
 from rota.queue.states import RECALLS
+from rota.workers import sagas
 from rota.workers.events import ClaimLost, about
 from rota.workers.held import Phase, Stop
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from rota.events import Bus
     from rota.queue.claim import Claim
     from rota.queue.states import Status
+    from rota.schedules.schedule import Schedule
     from rota.workers.agenda import Agenda
     from rota.workers.claimer import Claimer
     from rota.workers.finisher import Finisher
@@ -49,30 +51,29 @@ class LettingGo:
         """Record the end of what has not begun."""
         held.phase = Phase.SETTLING
         self._agenda.remove(held)
-        self.end_claim(held.claim, reason)
+        self.end_claim(held.claim, reason, held.schedule)
 
-    def end_claim(self, claim: Claim, reason: str) -> None:
+    def end_claim(self, claim: Claim, reason: str, schedule: Schedule | None = None) -> None:
         """The same for a claim that was not even held: taken back, or cancelled in time."""
         # What was tried before did not pass by unnoticed: it was broken off.
         skipped = reason in RECALLS and claim.attempt == 1
-        self._settle(claim, "skipped" if skipped else "cancelled", reason)
+        self._settle(claim, "skipped" if skipped else "cancelled", reason, schedule)
 
-    def _settle(self, claim: Claim, status: Status, reason: str) -> None:
-        self._finisher.add(
-            Settlement(
-                claim=claim,
-                started_at=None,
-                finished_at=self._time.now(),
-                status=status,
-                reason=reason,
-            )
+    def _settle(self, claim: Claim, status: Status, reason: str, schedule: Schedule | None) -> None:
+        settlement = Settlement(
+            claim=claim,
+            started_at=None,
+            finished_at=self._time.now(),
+            status=status,
+            reason=reason,
         )
+        self._finisher.add(sagas.carry_on(settlement, schedule))
 
     def give_up(self, held: Held, reason: str) -> None:
         """Record as dead what could not be begun in time."""
         held.phase = Phase.SETTLING
         self._agenda.remove(held)
-        self._settle(held.claim, "dead", reason)
+        self._settle(held.claim, "dead", reason, held.schedule)
 
     def put_back(self, held: Held) -> None:
         """Let go of a claim whose schedule was edited: claimed again, it is of the new version."""

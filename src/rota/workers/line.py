@@ -12,6 +12,8 @@ that has its share of the hands already stands behind those that do not, as long
 from __future__ import annotations
 
 import heapq
+from bisect import insort
+from collections import deque
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
@@ -32,7 +34,8 @@ class _Tenant(Generic[T]):
     weight: int
     time: int
     """Virtual: when its next turn is."""
-    items: list[tuple[Any, int, T]] = field(default_factory=list[tuple[Any, int, T]])
+    items: deque[tuple[Any, int, T]] = field(default_factory=deque[tuple[Any, int, T]])
+    """In order. They nearly always come in order, so that one more goes to the end."""
     busy: int = 0
     """How many hands it has."""
     stamp: int = 0
@@ -74,7 +77,11 @@ class Line(Generic[T]):
             one = self._tenants[tenant] = _Tenant(tenant, weight, self._time)
         self._weigh(one, weight)
         self._stamp += 1
-        heapq.heappush(one.items, (order, self._stamp, item))
+        entry = (order, self._stamp, item)
+        if not one.items or one.items[-1] < entry:
+            one.items.append(entry)
+        else:
+            insort(one.items, entry)
         self._len += 1
         if len(one.items) == 1:
             one.time = max(one.time, self._time)
@@ -85,6 +92,8 @@ class Line(Generic[T]):
 
         `fits` is asked in the order of the line, and must not change the line.
         """
+        if len(self._line) == 1 and not self._behind:
+            return self._take_alone(fits)
         while (tenant := self._first()) is not None:
             item = self._draw(tenant, fits)
             if item is not None:
@@ -98,6 +107,24 @@ class Line(Generic[T]):
             if item is not None:
                 return item
         return None
+
+    def _take_alone(self, fits: Callable[[T], bool] | None) -> T | None:
+        """The same when one tenant alone waits, as is usual: whoever is before or behind whom."""
+        _, stamp, tenant = self._line[0]
+        if stamp != tenant.stamp:
+            self._line.clear()
+            return None
+        item = self._draw(tenant, fits)
+        if item is not None:
+            self._time = max(self._time, tenant.time)
+            tenant.time += tenant.stride
+            self._latest = max(self._latest, tenant.time)
+        if tenant.items:
+            self._line[0] = (tenant.time, stamp, tenant)
+        else:
+            self._line.clear()
+            self._left(tenant)
+        return item
 
     def began(self, tenant: UUID, weight: int = 1) -> None:
         """The tenant has one hand more."""
@@ -164,7 +191,7 @@ class Line(Generic[T]):
 
     def _draw(self, one: _Tenant[T], fits: Callable[[T], bool] | None) -> T | None:
         while one.items:
-            item = heapq.heappop(one.items)[-1]
+            item = one.items.popleft()[-1]
             self._len -= 1
             if fits is None or fits(item):
                 return item

@@ -5,6 +5,7 @@ So is the end of what somebody cancelled meanwhile. Every worker looks, so that 
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from rota import durations
@@ -12,7 +13,7 @@ from rota.queue.finish import settle
 from rota.queue.overdue import overdue
 from rota.queue.states import NOBODY, RECALLS
 from rota.schedules import sql as schedules
-from rota.workers import completing, definitions
+from rota.workers import completing, definitions, sagas
 from rota.workers.calls import Reply
 from rota.workers.events import FiringOverdue
 
@@ -62,13 +63,15 @@ async def _judged(tx: Tx, late: list[Claimed]) -> list[Settlement]:
     now = await schedules.now(tx)
     known = await definitions.load(tx, sorted({each.claim.schedule_id for each in late}))
     judged: list[Settlement] = []
-    for each in late:
-        reason = each.claim.cancel_reason
+    for held in late:
+        claim, schedule = sagas.at_step(held.claim, known.get(held.claim.schedule_id))
+        each = replace(held, claim=claim)
+        reason = claim.cancel_reason
         if reason is not None and reason not in RECALLS:
-            judged.append(completing.cancelled(each, reason, now=now))
+            settlement = completing.cancelled(each, reason, now=now)
         else:
-            schedule = known.get(each.claim.schedule_id)
-            judged.append(completing.failed(each, schedule, _late(schedule), now=now))
+            settlement = completing.failed(each, schedule, _late(schedule), now=now)
+        judged.append(sagas.carry_on(settlement, schedule))
     return judged
 
 

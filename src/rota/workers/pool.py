@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from typing import TYPE_CHECKING, Self
 
 from rota.clock import Clock, SystemClock
@@ -10,12 +11,16 @@ from rota.db.server_clock import DatabaseClock
 from rota.events import Bus
 from rota.workers import events, stopping
 from rota.workers.agenda import Agenda
+from rota.workers.appetite import Appetite
 from rota.workers.attempt import Attempts
+from rota.workers.calls import Choosy
 from rota.workers.claimer import Claimer
-from rota.workers.finisher import Finisher
+from rota.workers.finisher import HERD, Finisher
 from rota.workers.gone import Gone
+from rota.workers.hands import Hands
 from rota.workers.heartbeat import Heartbeat
 from rota.workers.held import Held, Phase
+from rota.workers.holding import Holding
 from rota.workers.holdings import Holdings
 from rota.workers.hosts.keeper import HostKeeper
 from rota.workers.hosts.limits import Limits
@@ -25,10 +30,11 @@ from rota.workers.news import CIRCUITS, WANTED
 from rota.workers.overdue import Overdue
 from rota.workers.pace import TRUST_MARGIN, Pace
 from rota.workers.rescuer import Rescuer
+from rota.workers.surplus import Surplus
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
-    from datetime import timedelta
+    from datetime import datetime, timedelta
     from uuid import UUID
 
     from rota.db import Database, Listener
@@ -71,6 +77,7 @@ class Worker:
         self._time = time = DatabaseClock(clock)
         self._holdings = holdings = Holdings(concurrency=pace.concurrency, prefetch=pace.prefetch)
         self._agenda = Agenda(time, self._due)
+        self._appetite = Appetite(prefetch=pace.prefetch, lead=pace.lead)
         # Heartbeat, finisher and postponer lock the same rows, each in its own order: one at a
         # time.
         self._rows = rows = asyncio.Lock()
@@ -80,6 +87,8 @@ class Worker:
             lanes=callers.keys(),
             pace=pace,
             holdings=holdings,
+            agenda=self._agenda,
+            appetite=self._appetite,
             time=time,
             clock=clock,
             hold=self._hold,
@@ -109,6 +118,7 @@ class Worker:
             clock=clock,
             bus=bus,
             on_settled=self._on_settled,
+            is_herd=lambda: holdings.waiting > HERD,
             report=self._hosts.known.report,
         )
         self._letting_go = LettingGo(
@@ -119,6 +129,15 @@ class Worker:
             claimer=self._claimer,
             time=time,
             bus=bus,
+        )
+        self._holding = Holding(
+            holdings=holdings,
+            agenda=self._agenda,
+            hosts=self._hosts,
+            letting_go=self._letting_go,
+            choosy={lane: each for lane, each in callers.items() if isinstance(each, Choosy)},
+            time=time,
+            due=self._due,
         )
         self._heartbeat = Heartbeat(
             db,
@@ -132,15 +151,25 @@ class Worker:
             time=time,
             clock=clock,
         )
+        self._surplus = Surplus(
+            db,
+            id_,
+            concurrency=pace.concurrency,
+            holdings=holdings,
+            appetite=self._appetite,
+            rows=rows,
+            time=time,
+            clock=clock,
+        )
         self._rescuer = Rescuer(db, bus, clock=clock, grace=pace.rescue_grace)
         self._overdue = Overdue(db, bus)
         self._gone = Gone(db, bus)
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._hands = Hands(
+            holdings=holdings, next_=self._next, attempt=self._attempt, time=time, clock=clock
+        )
         self._loops: list[asyncio.Task[None]] = []
         self._claiming: asyncio.Task[None] | None = None
         self._stopping = asyncio.Event()
-        self._beginning = False
-        """Whether what is due will be begun in the loop's next turn."""
 
     @property
     def running(self) -> int:
@@ -156,7 +185,8 @@ class Worker:
 
     async def start(self) -> None:
         """Begin to work, in the background."""
-        listener, hosts = self._listener, self._hosts
+        listener, hosts, clock = self._listener, self._hosts, self._clock
+        until_rescue = partial(clock.sleep, self.pace.rescue_interval)
         wanted = None if listener is None else listener.subscribe(*WANTED)
         circuits = None if listener is None else listener.subscribe(CIRCUITS)
         # Before the first claim: a restart must not be the end of anybody's rest.
@@ -164,8 +194,9 @@ class Worker:
         self._claiming = self._loop("claim", self._claimer.run_once, self._claimer.wait)
         self._loops = [
             self._loop("heartbeat", self._heartbeat.run_once, lambda: self._heartbeat.wait(wanted)),
-            self._loop("rescue", self._rescuer.run_once, self._until_rescue),
-            self._loop("overdue", self._overdue.run_once, self._until_rescue),
+            self._loop("surplus", self._surplus.run_once, self._surplus.wait),
+            self._loop("rescue", self._rescuer.run_once, until_rescue),
+            self._loop("overdue", self._overdue.run_once, until_rescue),
             self._loop("gone", self._gone.run_once, self._gone.wait),
             self._loop("circuits", hosts.known.refresh, lambda: hosts.known.wait(circuits)),
             self._loop("hosts", hosts.clear, hosts.wait),
@@ -185,12 +216,12 @@ class Worker:
             await stopping.end_claiming(self._claiming)
             await self._briefly("release", self._give_back)
             grace = self.pace.stop_grace if grace is None else grace
-            await stopping.end_attempts(self._holdings, self._tasks, grace)
+            await stopping.end_attempts(self._holdings, self._hands.tasks, grace)
             await self._briefly("finish", self._finisher.drained)
             await self._briefly("postpone", self._hosts.postponer.drained)
         finally:
             # Even when somebody could not wait for the rest.
-            for task in (*self._loops, *self._tasks):
+            for task in (*self._loops, *self._hands.tasks):
                 task.cancel()
         await asyncio.gather(*self._loops, return_exceptions=True)
         await self._briefly("release", self._claimer.release_strays)
@@ -211,26 +242,8 @@ class Worker:
 
     # Holding and beginning
 
-    def _hold(self, each: Claim, schedule: Schedule | str) -> None:
-        earlier = self._holdings.get(each.id)
-        if earlier is not None:
-            self._come_back(earlier)
-        if isinstance(schedule, str):
-            self._letting_go.end_claim(each, each.cancel_reason or schedule)
-            return
-        held = Held(each, schedule, each.claimed_until)
-        self._holdings.add(held)
-        if each.cancel_reason is not None:
-            self._letting_go.end(held, each.cancel_reason)
-        elif self._hosts.gate.admit_claim(held):
-            self._agenda.add(held)
-
-    def _come_back(self, earlier: Held) -> None:
-        """It was rescued from us, or postponed by us a moment ago, and has been claimed again."""
-        if earlier.postponed:
-            self._holdings.remove(earlier)
-        else:
-            self._letting_go.lose(earlier)
+    def _hold(self, claims: Sequence[Claim], schedules: Mapping[UUID, Schedule | str]) -> None:
+        self._holding.hold(claims, schedules)
 
     def _clock_set(self) -> None:
         """The database's clock is not where it should be: wait by the new time, and say so."""
@@ -245,70 +258,77 @@ class Worker:
     def _due(self, batch: list[Held]) -> None:
         for held in batch:
             self._holdings.line_up(held)
-        self._begin_soon()
+        self._hands.wanted()
 
-    def _begin_soon(self) -> None:
-        """In the loop's next turn: many come due, or make room, in the same one."""
-        if not self._beginning:
-            self._beginning = True
-            asyncio.get_running_loop().call_soon(self._begin_due)
-
-    def _begin_due(self) -> None:
-        self._beginning = False
+    def _next(self, now: datetime) -> Held | None:
+        """What is to be begun now; None when there is nothing, or no hand free for it."""
         hosts, holdings = self._hosts, self._holdings
-        now = self._time.now()
         # Nothing more while too much waits to be recorded: whoever waits for room comes back here.
-        while not (self._stopping.is_set() or self._finisher.full) and (
-            (held := holdings.next_due(hosts.admit)) is not None
-        ):
+        while not (self._stopping.is_set() or self._finisher.full):
+            held = holdings.next_due(hosts.admit)
+            if held is None:
+                return None
             if now >= held.trusted_until - TRUST_MARGIN:
                 # Frozen or cut off for too long: somebody else may be about to begin it.
                 self._letting_go.lose(held)
-            elif hosts.gate.admit_start(held, now):
-                self._begin(held)
+            elif held.claim.host is None or hosts.gate.admit_start(held, now):
+                held.phase = Phase.CALLING
+                holdings.began(held)
+                if held.claim.host is not None:
+                    hosts.began(held.claim.host)
+                return held
+        return None
 
-    def _begin(self, held: Held) -> None:
-        held.phase = Phase.CALLING
-        self._holdings.began(held)
-        self._hosts.began(held.claim.host)
-        self._tasks.add(asyncio.create_task(self._attempt(held)))
-
-    async def _attempt(self, held: Held) -> None:
+    async def _attempt(self, held: Held, now: datetime) -> datetime:
+        """Make it; returns the instant at which it was over, and its hand is free for another."""
         try:
-            settlement = await self._attempts.make(held, self._callers[held.claim.lane])
+            settlement = await self._attempts.make(held, self._callers[held.claim.lane], now)
         finally:
-            self._holdings.ended(held)
-            self._hosts.ended(held.claim.host)
-            if held.task is not None:
-                self._tasks.discard(held.task)
+            held.task = None
+            if held.lingers is None:
+                self._free_hand(held)
+            else:
+                held.lingers.add_done_callback(lambda _: self._come_free(held))
         if settlement is None:
             self._letting_go.lose(held)
-        else:
-            self._finisher.add(settlement)
-            if self._finisher.full:
-                await self._finisher.room()
-        self._begin_soon()
+            return self._time.now()
+        self._finisher.add(settlement)
+        if not self._finisher.full:
+            return settlement.finished_at
+        await self._finisher.room()
+        return self._time.now()
+
+    def _free_hand(self, held: Held) -> None:
+        self._holdings.ended(held)
+        if held.claim.host is not None:
+            self._hosts.ended(held.claim.host)
+
+    def _come_free(self, held: Held) -> None:
+        """A function that went on after its attempt was over has returned."""
+        self._free_hand(held)
+        self._hands.wanted()
 
     def _on_settled(self, batch: Sequence[Settlement], settled: Settled) -> None:
-        holdings, bus = self._holdings, self._bus
+        holdings, bus, accepted = self._holdings, self._bus, settled.accepted
+        self._appetite.did(len(batch), self._clock.monotonic())
+        tells_all = bus.hears(events.FiringFinished)
         for each in batch:
             claim = each.claim
             held = holdings.get(claim.id)
             if held is not None and held.claim.attempt == claim.attempt:
                 holdings.remove(held)
-            accepted = claim.id in settled.accepted
-            if accepted and each.gone:
+            is_accepted = claim.id in accepted
+            if is_accepted and each.gone:
                 self._gone.add(each)
-            if not accepted or each.status != "succeeded" or bus.hears(events.FiringFinished):
-                bus.publish(events.of_settlement(each, self.id, accepted=accepted))
+            if tells_all or not is_accepted or each.status != "succeeded":
+                bus.publish(events.of_settlement(each, self.id, accepted=is_accepted))
+        if bus.hears(events.OutcomesRecorded):
+            bus.publish(events.OutcomesRecorded(settlements=batch, accepted=accepted))
         self._claimer.made_room()
         if settled.freed:
             self._claimer.look()
 
     # Looping
-
-    async def _until_rescue(self) -> None:
-        await self._clock.sleep(self.pace.rescue_interval)
 
     def _loop(
         self,

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from rota.schedules.schedule import Schedule
 
 USER_AGENT = f"Rota/{__version__}"
+STEP_HEADER: Final = "Rota-Step"
+"""Of one that goes through steps: which one this is, as `charge` or `charge:compensate`."""
 
 
 HIDDEN_HEADERS: Final = ("Rota-Token", "webhook-signature")
@@ -116,7 +118,7 @@ def rota_headers(claim: Claim, definition: Definition) -> dict[str, str]:
     firing = ids.to_text(ids.Kind.FIRING, claim.id)
     own_key = definition.idempotency_key
     headers = {
-        "Idempotency-Key": firing if own_key is None else _of_slot(own_key, claim),
+        "Idempotency-Key": _of_step(firing if own_key is None else _of_slot(own_key, claim), claim),
         "Rota-Schedule-Id": _schedule_text(claim.schedule_id),
         "Rota-Firing-Id": firing,
         "Rota-Scheduled-For": instant_text(claim.scheduled_for),
@@ -125,14 +127,21 @@ def rota_headers(claim: Claim, definition: Definition) -> dict[str, str]:
     }
     if claim.fence is not None:
         headers["Rota-Fence"] = str(claim.fence)
+    if claim.step is not None:
+        headers[STEP_HEADER] = claim.step.suffix
     return headers
 
 
 def idempotency_key(claim: Claim, definition: Definition) -> str:
     """The same for every attempt and after every crash: made of the slot, never of now (DS5)."""
     if definition.idempotency_key is None:
-        return ids.to_text(ids.Kind.FIRING, claim.id)
-    return _of_slot(definition.idempotency_key, claim)
+        return _of_step(ids.to_text(ids.Kind.FIRING, claim.id), claim)
+    return _of_step(_of_slot(definition.idempotency_key, claim), claim)
+
+
+def _of_step(key: str, claim: Claim) -> str:
+    """Each step is a request of its own, and so is what undoes it."""
+    return key if claim.step is None else f"{key}:{claim.step.suffix}"
 
 
 def _of_slot(key: str, claim: Claim) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from rota.clock import Clock, SystemClock
 from rota.errors import TemporaryError
-from rota.queue.rescue import free_stranded, gone_workers, rescue
+from rota.queue.rescue import free_held, free_stranded, gone_workers, rescue
 from rota.workers.events import FiringRescued
 
 if TYPE_CHECKING:
@@ -50,6 +50,7 @@ class Rescuer:
                 gone = suspected & self._suspected
                 rescued = [] if patient else await rescue(tx, gone=gone)
                 await free_stranded(tx)
+                await free_held(tx)
         except TemporaryError:
             self._patient_until = self._clock.monotonic() + self._grace
             raise

@@ -6,8 +6,10 @@ off where the reading ended goes too.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
+
+import msgspec
 
 from rota.workers import disguise
 
@@ -61,7 +63,7 @@ def scrub(reply: Reply, hidden: Hidden) -> Reply:
     error = None if reply.error is None else text_without(reply.error, hidden)
     if body == reply.body and headers == reply.headers and error == reply.error:
         return reply
-    return replace(reply, body=body, headers=headers, error=error)
+    return msgspec.structs.replace(reply, body=body, headers=headers, error=error)
 
 
 def _is_clean(reply: Reply, hidden: Hidden) -> bool:

@@ -170,7 +170,7 @@ class StreamCall:
         entry = await client.eval(
             _ADD,
             2,
-            _seen_key(target.name, self.facts["firing_id"]),
+            _seen_key(target.name, content.delivery_id(self.facts)),
             target.name,
             int(self.seen_ttl.total_seconds()),
             *(part for pair in said.items() for part in pair),
@@ -181,7 +181,7 @@ class StreamCall:
 _STRANGE: Final = "Redis: expected the id of an entry, got something else"
 
 
-def _seen_key(stream: str, firing_id: str) -> str:
+def _seen_key(stream: str, delivery_id: str) -> str:
     """In the stream's own slot of a cluster: what is in braces decides."""
     tag = stream if "{" in stream else f"{{{stream}}}"
-    return f"rota:{tag}:{firing_id}"
+    return f"rota:{tag}:{delivery_id}"

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from rota.cli.crontab import calls, lines
-from rota.cli.crontab.shell import NotSimple
+from rota.library.importers.crontab import calls, lines
+from rota.library.importers.crontab.shell import NotSimple
 from rota.schedules import fields
 from rota.schedules.errors import InvalidSchedule
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import datetime
 
-    from rota.cli.crontab.lines import Job, Refused
+    from rota.library.importers.crontab.lines import Job, Refused
 
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=\S*")
 _NOT_IN_KEYS = re.compile(r"[^A-Za-z0-9._-]+")

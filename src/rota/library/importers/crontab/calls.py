@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from rota.cli.crontab import options, shell
-from rota.cli.crontab.request import Request, fields
+from rota.library.importers.crontab import options, shell
+from rota.library.importers.crontab.request import Request, fields
 
 _PROGRAMS = {"curl": options.CURL, "wget": options.WGET}
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from rota.cli.crontab.request import Request
-from rota.cli.crontab.shell import NotSimple
+from rota.library.importers.crontab.request import Request
+from rota.library.importers.crontab.shell import NotSimple
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote
 
-from rota.cli.crontab.shell import NotSimple
+from rota.library.importers.crontab.shell import NotSimple
 
 FORM = "application/x-www-form-urlencoded"
 JSON = "application/json"

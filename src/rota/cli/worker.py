@@ -1,0 +1,67 @@
+"""`rota worker`: processes that run a program's tasks."""
+
+from typing import Annotated
+
+import typer
+
+from rota.cli import output
+
+App = Annotated[
+    str,
+    typer.Argument(metavar="MODULE:APP", help="Where the program's Rota is: shop.tasks:rota."),
+]
+Queues = Annotated[
+    str | None, typer.Option(help="Serve these, such as default,reports; all of its tasks without.")
+]
+Concurrency = Annotated[
+    int | None, typer.Option(min=1, max=10_000, help="Tasks at once in each process.")
+]
+Processes = Annotated[int, typer.Option(min=1, max=256, help="How many processes.")]
+Scheduler = Annotated[
+    bool, typer.Option("--scheduler", help="Fire its schedules too, and not only run what is due.")
+]
+Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Log every firing.")]
+
+
+def worker(
+    app: App,
+    *,
+    queues: Queues = None,
+    concurrency: Concurrency = None,
+    processes: Processes = 1,
+    scheduler: Scheduler = False,
+    verbose: Verbose = False,
+) -> None:
+    """Run a program's tasks until it is stopped; what runs then is finished first."""
+    from rota.library import finding, supervisor  # noqa: PLC0415 - heavy, see app.py
+
+    # Also before several are started: a wrong name is told once, and not by each of them.
+    rota = finding.find(app)
+    if processes > 1:
+        _supervise(app, queues, concurrency, processes, scheduler=scheduler, verbose=verbose)
+        return
+    supervisor.follow_parent()
+    roles = ("scheduler", "worker") if scheduler else ("worker",)
+    rota.run(roles=roles, queues=queues, concurrency=concurrency, verbose=verbose)
+
+
+def _supervise(
+    app: str,
+    queues: str | None,
+    concurrency: int | None,
+    processes: int,
+    *,
+    scheduler: bool,
+    verbose: bool,
+) -> None:
+    import asyncio  # noqa: PLC0415 - as above
+
+    from rota.library.supervisor import Supervisor, command_of  # noqa: PLC0415 - as above
+
+    arguments = ["worker", app]
+    arguments += ["--queues", queues] if queues else []
+    arguments += ["--concurrency", str(concurrency)] if concurrency else []
+    arguments += ["--scheduler"] if scheduler else []
+    arguments += ["--verbose"] if verbose else []
+    output.note(f"{processes} worker processes of {app}.")
+    asyncio.run(Supervisor(command_of(arguments), processes, say=output.note).run())

@@ -1,0 +1,51 @@
+"""How much a worker may hold."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rota.workers import appetite
+from rota.workers.appetite import Appetite
+
+LEAD = timedelta(seconds=2)
+
+
+def fed(rate: int, *, seconds: int = 2, prefetch: int = 10) -> tuple[Appetite, float]:
+    one, now = Appetite(prefetch=prefetch, lead=LEAD), 100.0
+    for _ in range(seconds * 100):
+        now += 0.01
+        one.did(rate // 100, now)
+    return one, now
+
+
+def test_who_does_little_holds_what_it_was_given() -> None:
+    one, now = fed(1_000)
+    assert one.prefetch(now) == 10
+    assert Appetite(prefetch=3, lead=LEAD).ahead(0.0) == 3
+
+
+def test_who_does_much_holds_what_it_does_in_a_moment() -> None:
+    one, now = fed(20_000)
+    assert 4_500 <= one.prefetch(now) <= 5_500
+    assert 36_000 <= one.ahead(now) <= 44_000
+
+
+def test_after_a_rest_it_holds_little_of_what_is_due_and_much_of_what_is_ahead() -> None:
+    """A herd that comes once an hour finds nobody who has just been at work."""
+    one, now = fed(20_000)
+    assert one.prefetch(now + 2) == 10
+    assert one.ahead(now + 2) > 30_000
+    assert one.ahead(now + appetite.FORGET + 1) == 10
+
+
+@given(st.lists(st.tuples(st.integers(0, 5_000), st.floats(0.0, 3.0)), max_size=50))
+def test_it_is_never_less_than_given_nor_more_than_the_most(did: list[tuple[int, float]]) -> None:
+    one, now = Appetite(prefetch=7, lead=LEAD), 0.0
+    for count, passed in did:
+        now += passed
+        one.did(count, now)
+        assert 7 <= one.prefetch(now) <= appetite.MOST
+        assert 7 <= one.ahead(now) <= appetite.MOST_AHEAD

@@ -1,0 +1,128 @@
+"""Hands that go from one attempt to the next: nothing passes between them."""
+
+from __future__ import annotations
+
+import asyncio
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any, cast
+
+from rota.clock import SystemClock
+from rota.db.server_clock import DatabaseClock
+from rota.workers.hands import Hands
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+    from datetime import datetime
+
+    from rota.workers.held import Held
+    from rota.workers.holdings import Holdings
+
+SEEN: ContextVar[int] = ContextVar("SEEN", default=0)
+
+
+class Line:
+    """So many that are due; `each` is done for every one."""
+
+    def __init__(self, count: int, each: Callable[[int], Awaitable[None]], most: int = 100) -> None:
+        self.left, self.most, self.busy, self.top = count, most, 0, 0
+        self._each = each
+        self.done = asyncio.Event()
+        self.count = count
+        clock = SystemClock()
+        self.hands = Hands(
+            holdings=cast("Holdings", self),
+            next_=self._next,
+            attempt=self._attempt,
+            time=DatabaseClock(clock),
+            clock=clock,
+        )
+
+    @property
+    def may_begin(self) -> int:
+        return min(self.left, self.most - self.busy)
+
+    def _next(self, _: datetime) -> Held | None:
+        if self.may_begin <= 0:
+            return None
+        self.left -= 1
+        self.busy += 1
+        self.top = max(self.top, self.busy)
+        return cast("Any", type("Held", (), {"task": None})())
+
+    async def _attempt(self, held: Held, now: datetime) -> datetime:
+        assert held.task is asyncio.current_task()
+        try:
+            await self._each(self.count)
+        finally:
+            self.busy -= 1
+            self.count -= 1
+            if not self.count:
+                self.done.set()
+        return now
+
+    async def all_done(self) -> None:
+        self.hands.wanted()
+        await asyncio.wait_for(self.done.wait(), 10)
+
+
+async def test_one_hand_goes_through_what_waits_for_nothing() -> None:
+    tasks: set[object] = set()
+
+    async def each(_: int) -> None:
+        tasks.add(asyncio.current_task())
+
+    line = Line(1_000, each)
+    await line.all_done()
+    assert len(tasks) < 500
+    assert line.top == 1
+
+
+async def test_what_waits_is_begun_all_at_once_up_to_the_hands_there_are() -> None:
+    free = asyncio.Event()
+    line: Line
+
+    async def each(_: int) -> None:
+        if line.busy == 100:
+            free.set()
+        await free.wait()
+
+    line = Line(300, each)
+    await line.all_done()
+    assert line.top == 100
+
+
+async def test_no_context_variable_passes_from_one_attempt_to_the_next() -> None:
+    async def each(at: int) -> None:
+        assert SEEN.get() == 0
+        if at % 3:
+            SEEN.set(at)
+
+    await Line(30, each).all_done()
+
+
+async def test_a_hand_that_was_cancelled_is_not_used_again() -> None:
+    async def each(at: int) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        assert not task.cancelling()
+        if at == 5:
+            task.cancel()
+
+    await Line(10, each).all_done()
+
+
+async def test_others_have_their_turn_meanwhile() -> None:
+    turns = 0
+
+    async def each(_: int) -> None:
+        asyncio.get_running_loop().call_soon(turn)
+        for _ in range(20_000):
+            pass
+
+    def turn() -> None:
+        nonlocal turns
+        turns += line.count > 0
+
+    line = Line(200, each)
+    await line.all_done()
+    assert turns > 5
