@@ -40,6 +40,11 @@ class Firing:
     """The firing that it repeats."""
     detached_until: datetime | None = None
     """How long its target has, having taken the work on; None otherwise."""
+    progress: float | None = None
+    """How far a task that runs said that it is, from 0 to 1."""
+    progress_note: str | None = None
+    steps: str | None = None
+    """JSON: what has become of each of its steps; None for one without, or at its first."""
 
     @property
     def is_live(self) -> bool:
@@ -71,6 +76,10 @@ class Attempt:
     response_status: int | None
     response_headers: list[tuple[str, str]] | None
     response_body: bytes | None
+    step: str | None = None
+    """Of a firing that goes through steps: which one this was of."""
+    compensating: bool = False
+    """Whether it was to undo that step."""
 
     @property
     def duration_ms(self) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 from uuid import UUID  # noqa: TC003 - a Place can be decoded by its annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 STATUSES: tuple[str, ...] = (*LIVE, *ENDED)
 
-_EVER = (datetime(1, 1, 1, tzinfo=UTC), datetime(9999, 12, 31, tzinfo=UTC))
+EVER = (datetime(1, 1, 1, tzinfo=UTC), datetime(9999, 12, 31, tzinfo=UTC))
 _DAY = timedelta(days=1)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -44,13 +44,16 @@ class Page:
 
 async def find(tx: Tx, firing_id: UUID, *, tenant_id: UUID | None = None) -> Firing | None:
     """The firing with this id, live or ended; None when the tenant has none."""
-    row = await tx.fetch_row(sql.ONE, firing_id, *_near(firing_id))
+    row = await tx.fetch_row(sql.ONE, firing_id, *near(firing_id))
     if row is None:
         # A manual run's id is from when it was asked for, which need not be its slot's day.
-        row = await tx.fetch_row(sql.ONE, firing_id, *_EVER)
+        row = await tx.fetch_row(sql.ONE, firing_id, *EVER)
     if row is None or (tenant_id is not None and row["tenant_id"] != tenant_id):
         return None
-    return firing_of(row)
+    found = firing_of(row)
+    if found.is_live and found.steps is None:
+        return replace(found, steps=await tx.fetch_value(sql.FIRST_STEP, firing_id))
+    return found
 
 
 async def of_schedule(
@@ -102,6 +105,12 @@ async def at_slot(tx: Tx, schedule_id: UUID, slot: datetime) -> Firing | None:
     return None if row is None else firing_of(row)
 
 
+async def within(tx: Tx, schedule_id: UUID, at: datetime, length: timedelta) -> Firing | None:
+    """The first firing from `at` on, and within this length of time."""
+    row = await tx.fetch_row(sql.WITHIN, schedule_id, at, at + length)
+    return None if row is None else firing_of(row)
+
+
 def _checked(statuses: Collection[str] | None) -> list[str] | None:
     if statuses is None:
         return None
@@ -114,14 +123,14 @@ def _checked(statuses: Collection[str] | None) -> list[str] | None:
     return list(statuses)
 
 
-def _near(firing_id: UUID) -> tuple[datetime, datetime]:
+def near(firing_id: UUID) -> tuple[datetime, datetime]:
     """Around the instant in a firing's id."""
     try:
         at = _EPOCH + timedelta(milliseconds=int.from_bytes(firing_id.bytes[:6], "big"))
-        return max(at - _DAY, _EVER[0] + _DAY), at + _DAY
+        return max(at - _DAY, EVER[0] + _DAY), at + _DAY
     except OverflowError:
         # Whatever somebody asks for: an id can say the year 10889, a datetime cannot.
-        return _EVER
+        return EVER
 
 
 def _after(place: Place | None) -> tuple[datetime | None, UUID | None]:

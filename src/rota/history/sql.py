@@ -6,6 +6,8 @@ from __future__ import annotations
 
 from typing import LiteralString
 
+from rota.queue.plain_sql import TOLD
+
 # A claim that is held ahead of its instant has not begun: it still waits, as far as people see.
 LIVE: LiteralString = """
     SELECT q.id, q.schedule_id, q.tenant_id, q.version, q.scheduled_for,
@@ -16,7 +18,7 @@ LIVE: LiteralString = """
            q.cancel_reason AS reason,
            CASE WHEN q.state = 'running' AND q.available_at > clock_timestamp()
                 THEN (q.attempt - 1)::smallint ELSE q.attempt END AS attempt,
-           q.triggered_by, q.catch_up, q.available_at,
+           q.triggered_by, q.catch_up, nullif(q.available_at, 'infinity') AS available_at,
            CASE WHEN q.attempt > 0 THEN
                 (SELECT min(a.started_at) FROM attempts a
                   WHERE a.firing_id = q.id AND a.scheduled_for = q.scheduled_for)
@@ -24,7 +26,9 @@ LIVE: LiteralString = """
            NULL::timestamptz AS finished_at, NULL::integer AS result_code,
            NULL::text AS result_excerpt, q.replay_of,
            CASE WHEN q.state = 'running' AND q.worker = '00000000-0000-0000-0000-000000000000'
-                THEN q.claimed_until END AS detached_until
+                THEN q.claimed_until END AS detached_until,
+           q.progress::numeric::float8 AS progress, q.progress_note,
+           q.saga -> 'steps' AS steps
       FROM queue q
 """
 
@@ -32,7 +36,8 @@ ENDED: LiteralString = """
     SELECT f.id, f.schedule_id, f.tenant_id, f.version, f.scheduled_for, f.last_slot_at,
            f.slot_count, f.status, f.reason, f.attempt, f.triggered_by, f.catch_up,
            NULL::timestamptz AS available_at, f.started_at, f.finished_at, f.result_code,
-           f.result_excerpt, f.replay_of, NULL::timestamptz AS detached_until
+           f.result_excerpt, f.replay_of, NULL::timestamptz AS detached_until,
+           NULL::float8 AS progress, NULL::text AS progress_note, f.steps
       FROM firings f
 """
 
@@ -88,14 +93,18 @@ DEAD: LiteralString = (
 """
 )
 
-ATTEMPTS: LiteralString = """
-    SELECT firing_id, attempt, worker, started_at, finished_at, outcome, error,
-           request::text AS request, response_status, response_headers::text AS response_headers,
-           response_body
-      FROM attempts
-     WHERE firing_id = $1 AND scheduled_for BETWEEN $2 AND $3
-     ORDER BY attempt
+ATTEMPTS: LiteralString = (
+    """
+    SELECT a.firing_id, a.attempt, a.worker, a.started_at, a.finished_at, a.outcome, a.error,
+           a.request::text AS request, a.response_status,
+           a.response_headers::text AS response_headers, a.response_body, a.step, a.compensating
+      FROM (SELECT * FROM attempts UNION ALL"""
+    + TOLD
+    + """) AS a
+     WHERE a.firing_id = $1 AND a.scheduled_for BETWEEN $2 AND $3
+     ORDER BY a.attempt
 """
+)
 
 # The slot's own firing first; else a run of slots that it lies in. A run can be long, so that part
 # looks at every run of the schedule that began before: few, because each is one row.
@@ -116,6 +125,35 @@ AT_SLOT: LiteralString = (
     + """
      WHERE f.schedule_id = $1 AND f.scheduled_for < $2 AND f.last_slot_at >= $2
      ORDER BY f.scheduled_for DESC LIMIT 1)
+"""
+)
+
+# Of one that goes through steps and has not come past the first: all of them, still to be done.
+FIRST_STEP: LiteralString = """
+    SELECT jsonb_agg(jsonb_build_object('name', e.step ->> 'name', 'status',
+                     CASE WHEN e.n = 1 AND q.attempt > 0 THEN 'running' ELSE 'waiting' END)
+                     ORDER BY e.n)
+      FROM queue q
+      JOIN schedules s ON s.id = q.schedule_id
+     CROSS JOIN jsonb_array_elements(s.definition -> 'steps') WITH ORDINALITY AS e(step, n)
+     WHERE q.id = $1
+"""
+
+# Of a schedule without slots: the first run in the second that was named.
+WITHIN: LiteralString = (
+    "SELECT * FROM (("
+    + LIVE
+    + """
+         WHERE q.schedule_id = $1 AND q.scheduled_for >= $2 AND q.scheduled_for < $3
+         ORDER BY q.scheduled_for LIMIT 1)
+     UNION ALL (
+"""
+    + ENDED
+    + """
+         WHERE f.schedule_id = $1 AND f.scheduled_for >= $2 AND f.scheduled_for < $3
+         ORDER BY f.scheduled_for LIMIT 1)) AS found
+     ORDER BY scheduled_for
+     LIMIT 1
 """
 )
 

@@ -71,7 +71,7 @@ QUEUE: LiteralString = (
 OLDEST: LiteralString = (
     _LANES
     + """
-    SELECT min(o.available_at)
+    SELECT min(o.available_at) FILTER (WHERE o.available_at < 'infinity')
       FROM lanes
      CROSS JOIN generate_series(0, 9) AS p (priority)
      CROSS JOIN LATERAL (
@@ -111,7 +111,7 @@ ROWS: LiteralString = """
 
 # Of the first so many that are ready. For an operator who asks once, not for a page that is polled.
 OLDEST_OF_ALL: LiteralString = """
-    SELECT min(r.available_at)
+    SELECT min(r.available_at) FILTER (WHERE r.available_at < 'infinity')
       FROM (SELECT available_at FROM queue
              WHERE state IN ('waiting', 'retrying') LIMIT $1) AS r
 """

@@ -7,8 +7,10 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from rota import durations
-from rota.history import queries, sql
+from rota.history import queries, sql, why_monitor
 from rota.history.retention import KEEP
+from rota.triggers.english import explain as explained
+from rota.triggers.never import is_timed
 from rota.triggers.preview import local_time
 from rota.triggers.zones import zone
 
@@ -16,8 +18,10 @@ if TYPE_CHECKING:
     from rota.db import Tx
     from rota.history.firing import Firing
     from rota.schedules.schedule import Schedule
+    from rota.triggers.trigger import Trigger
 
 _TICK = timedelta(microseconds=1)
+_SECOND = timedelta(seconds=1)
 
 _SKIPPED = {
     "overlap": "the firing before it was still under way (overlap_policy skip)",
@@ -70,7 +74,14 @@ class Facts:
 async def why(tx: Tx, schedule: Schedule, at: datetime, *, keep: timedelta = KEEP) -> Why:
     """What became of the schedule's slot at this instant."""
     at = at.astimezone(UTC)
-    firing = await queries.at_slot(tx, schedule.id, at)
+    if schedule.definition.monitor is not None:
+        firing = await why_monitor.outcome_of(tx, schedule, at)
+    elif is_timed(schedule.trigger):
+        firing = await queries.at_slot(tx, schedule.id, at)
+    else:
+        # Nobody types the microseconds at which somebody asked for a run.
+        firing = await queries.within(tx, schedule.id, at, _TICK if at.microsecond else _SECOND)
+        at = at if firing is None else firing.scheduled_for
     standing = await tx.fetch_row(sql.STANDING, schedule.id)
     assert standing is not None
     return explain(
@@ -85,14 +96,24 @@ async def why(tx: Tx, schedule: Schedule, at: datetime, *, keep: timedelta = KEE
     )
 
 
+def meant(trigger: Trigger, at: datetime) -> datetime:
+    """The slot within the second that was named: nobody types an interval's milliseconds."""
+    slot = trigger.next_after(at - _TICK)
+    return slot if not at.microsecond and slot is not None and slot - at < _SECOND else at
+
+
 def explain(facts: Facts) -> Why:
     """The answer. Pure."""
-    trigger, at = facts.schedule.trigger, facts.at
+    trigger, at = facts.schedule.slots, facts.at
     previous, following = trigger.previous_before(at), trigger.next_after(at)
     is_slot = trigger.next_after(at - _TICK) == at
-    if facts.firing is not None and (is_slot or facts.firing.scheduled_for == at):
+    if is_slot and facts.schedule.definition.monitor is not None:
+        outcome, sentence = why_monitor.sentence(facts.schedule, at, facts.firing, facts.now)
+    elif facts.firing is not None and (is_slot or facts.firing.scheduled_for == at):
         # What is recorded stands, even if the trigger has been changed since.
         outcome, sentence = facts.firing.status, _recorded(facts, facts.firing)
+    elif not is_timed(trigger):
+        outcome, sentence = "not_a_slot", _untimed(facts)
     elif not is_slot:
         outcome, sentence = "not_a_slot", _not_a_slot(facts, previous, following)
     elif at > facts.now:
@@ -187,8 +208,27 @@ def _not_a_slot(facts: Facts, previous: datetime | None, following: datetime | N
     after = "none after it" if following is None else f"{_show(facts, following)} after it"
     changed = "" if facts.at >= facts.schedule.updated_at else " as it is defined now"
     return (
-        f"The schedule has no slot at that instant{changed}; the nearest are {before} and {after}."
+        f"The schedule has no slot at that instant{changed}{_left_out(facts)}; "
+        f"the nearest are {before} and {after}."
     )
+
+
+def _left_out(facts: Facts) -> str:
+    """Whether it would be one, had its calendar not left the date out."""
+    calendar = facts.schedule.calendar
+    if calendar is None:
+        return ""
+    local = local_time(facts.at, zone(facts.schedule.slots.timezone)).date()
+    if calendar.days.includes(local):
+        return ""
+    reason = calendar.days.reason(local)
+    because = f" ({reason})" if reason else ""
+    return f": its calendar {calendar.name} leaves out {local.isoformat()}{because}"
+
+
+def _untimed(facts: Facts) -> str:
+    words = explained(facts.schedule.trigger)
+    return f"Nothing was fired at that instant. The schedule has no slots: it fires {words}."
 
 
 def _to_come(facts: Facts) -> tuple[str, str]:
@@ -223,7 +263,7 @@ def _unrecorded(facts: Facts) -> tuple[str, str]:
 
 def _show(facts: Facts, instant: datetime) -> str:
     """As the schedule's owner reads it, and without any doubt."""
-    name = facts.schedule.trigger.timezone
+    name = facts.schedule.slots.timezone
     local = local_time(instant, zone(name)).replace(microsecond=0)
     return f"{local:%Y-%m-%d %H:%M:%S} {name}"
 

@@ -1,0 +1,131 @@
+"""The list of schedules: search, filter, and what can be done to many at once."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from http import HTTPStatus
+from typing import Any, Final
+from urllib.parse import urlencode
+from uuid import UUID
+
+from litestar import Response, get, post
+
+from rota.dashboard import doors, paths, rendering, shown, strip, told
+from rota.dashboard.forms import Form
+from rota.dashboard.given import AnyRequest, TheDesk, TheVisitor
+from rota.dashboard.refusals import PageRefused
+from rota.db import Tx
+from rota.history.strips import strips
+from rota.schedules import service as schedules
+from rota.schedules.errors import NoSuchSchedule
+from rota.schedules.reading import Standing
+from rota.tenants.tenant import Tenant
+
+PAGE: Final = 50
+_STATUSES: Final = ("active", "paused", "completed")
+_MOST_AT_ONCE: Final = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A schedule, as a line of the list."""
+
+    standing: Standing
+    when: str
+    target: str
+    ticks: list[strip.Tick]
+
+
+@get("/schedules", opt=doors.needs("read"))
+async def list_schedules(request: AnyRequest, desk: TheDesk, visitor: TheVisitor) -> Response[str]:
+    """A page of them, the newest first."""
+    query = request.query_params
+    q, tag = query.get("q", "").strip()[:200], query.get("tag", "").strip()[:200]
+    status = query.get("status", "")
+    wanted = schedules.Filter(
+        q=q or None, tag=tag or None, status=status if status in _STATUSES else None
+    )
+    after = query.get("after")
+    place = None if after is None else paths.schedule_id(after)
+    tenant = visitor.principal.tenant.id
+
+    async def work(tx: Tx) -> tuple[datetime, list[Standing], dict[UUID, Any]]:
+        now = await tx.fetch_value("SELECT clock_timestamp()")
+        found = await schedules.page(tx, tenant, wanted, after=place, limit=PAGE + 1)
+        return now, found, await strips(tx, [each.schedule.id for each in found[:PAGE]])
+
+    now, found, outcomes = await desk.db.run(work, read_only=True, tenant=tenant)
+    rows = [_row(each, outcomes.get(each.schedule.id, [])) for each in found[:PAGE]]
+    chosen = {"q": q, "tag": tag, "status": status}
+    return rendering.page(
+        "schedules.html",
+        visitor=visitor,
+        section="schedules",
+        now=now,
+        rows=rows,
+        statuses=_STATUSES,
+        filtered=any(chosen.values()),
+        first_page=place is None,
+        here=_address(chosen),
+        next_page=_next(chosen, rows[-1].standing) if len(found) > PAGE else None,
+        strip=strip,
+        chosen=chosen,
+    )
+
+
+@post("/schedules/together", opt=doors.needs("write"))
+async def change_together(request: AnyRequest, desk: TheDesk, visitor: TheVisitor) -> Response[Any]:
+    """Pause, resume or delete those that are ticked: all of them, or none."""
+    form = await Form.read(request)
+    change = _CHANGES.get(form.text("action"))
+    chosen = [paths.schedule_id(each) for each in form.all("id")]
+    if change is None or len(chosen) > _MOST_AT_ONCE:
+        raise PageRefused(
+            HTTPStatus.BAD_REQUEST,
+            f"Expected pause, resume or delete, and at most {_MOST_AT_ONCE} schedules.",
+        )
+    tenant = visitor.principal.tenant
+
+    async def work(tx: Tx) -> None:
+        # In one order, always: two who change the same ones must not wait for each other.
+        for id_ in sorted(chosen):
+            await _gone_is_fine(change, tx, tenant, id_)
+
+    await desk.db.run(work, tenant=tenant.id, repeatable=True)
+    back = form.text("back")
+    return rendering.go_to(back if back.startswith("/schedules") else "/schedules")
+
+
+ROUTES = (list_schedules, change_together)
+
+_CHANGES: Final[dict[str, Any]] = {
+    "pause": schedules.pause,
+    "resume": schedules.resume,
+    "delete": schedules.delete,
+}
+
+
+async def _gone_is_fine(change: Any, tx: Tx, tenant: Tenant, id_: UUID) -> None:
+    """Somebody else may have deleted one meanwhile: the others are changed all the same."""
+    try:
+        await change(tx, tenant, id_)
+    except NoSuchSchedule:
+        return
+
+
+def _row(standing: Standing, outcomes: list[Any]) -> Row:
+    schedule = standing.schedule
+    return Row(
+        standing=standing,
+        when=told.when(schedule),
+        target=told.target(schedule.definition),
+        ticks=strip.ticks(outcomes),
+    )
+
+
+def _address(chosen: dict[str, str], **more: str) -> str:
+    query = urlencode({name: value for name, value in (chosen | more).items() if value})
+    return f"/schedules?{query}" if query else "/schedules"
+
+
+def _next(chosen: dict[str, str], last: Standing) -> str:
+    return _address(chosen, after=shown.schedule_id(last.schedule.id))

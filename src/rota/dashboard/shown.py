@@ -1,0 +1,89 @@
+"""What templates may do with values. Pure."""
+
+import json
+from collections.abc import Callable
+from typing import Any, Final
+from uuid import UUID
+
+from rota import ids
+from rota.dashboard import times
+
+# One tone for each status, the same in every list, strip and chart; the words are the API's.
+TONES: Final = {
+    "succeeded": "good",
+    "up": "good",
+    "active": "good",
+    "running": "busy",
+    "waiting": "calm",
+    "retrying": "warn",
+    "blocked": "calm",
+    "late": "warn",
+    "paused": "warn",
+    "completed": "calm",
+    "dead": "bad",
+    "down": "bad",
+    "failed": "bad",
+    "timed_out": "bad",
+    "missed": "bad",
+    "skipped": "mute",
+    "cancelled": "mute",
+    "interrupted": "warn",
+    "lost": "warn",
+    "accepted": "busy",
+}
+
+
+_MOST_LONGER: Final = 8
+_SHORT: Final = 1_000
+
+
+def tone(status: str | None) -> str:
+    """The tone of a status; `calm` for what has none."""
+    return TONES.get(status or "", "calm")
+
+
+def pretty(value: object) -> str:
+    """JSON for reading; text that is no JSON, and what would be far longer for it, as it is."""
+    if isinstance(value, bytes):
+        value = value.decode("utf-8", errors="replace")
+    try:
+        if isinstance(value, str):
+            return _indented(json.loads(value), most=_MOST_LONGER * len(value) + _SHORT) or value
+        plain = json.dumps(value, ensure_ascii=False, default=str)
+        return _indented(value, most=_MOST_LONGER * len(plain) + _SHORT) or plain
+    except (ValueError, RecursionError):
+        return str(value)
+
+
+def _indented(value: object, *, most: int) -> str | None:
+    """With line breaks; None when it gets too long: 64 kB of brackets would become 60 MB."""
+    encoder = json.JSONEncoder(indent=2, ensure_ascii=False, default=str)
+    pieces: list[str] = []
+    for piece in encoder.iterencode(value):
+        pieces.append(piece)
+        most -= len(piece)
+        if most < 0:
+            return None
+    return "".join(pieces)
+
+
+def schedule_id(id_: UUID) -> str:
+    return ids.to_text(ids.Kind.SCHEDULE, id_)
+
+
+def firing_id(id_: UUID) -> str:
+    return ids.to_text(ids.Kind.FIRING, id_)
+
+
+FILTERS: Final[dict[str, Callable[..., Any]]] = {
+    "tone": tone,
+    "pretty": pretty,
+    "schedule_id": schedule_id,
+    "firing_id": firing_id,
+    "relative": times.relative,
+    "clock": times.clock,
+    "next_run": times.next_run,
+    "duration": times.duration,
+    "compact": times.compact,
+    "place": times.place,
+}

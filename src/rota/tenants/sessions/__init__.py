@@ -1,0 +1,29 @@
+"""Signing in to the dashboard: sessions, and the tokens that begin one.
+
+A session is a random secret in its owner's browser and a hash of it here. It never has more rights
+than the key it was begun with, and none any more once that key is revoked or has expired.
+"""
+
+from rota.tenants.sessions.service import (
+    LIFETIME,
+    TOKEN_LIFETIME,
+    Session,
+    begin_with_key,
+    begin_with_token,
+    end,
+    find,
+    forget_expired,
+    new_token,
+)
+
+__all__ = [
+    "LIFETIME",
+    "TOKEN_LIFETIME",
+    "Session",
+    "begin_with_key",
+    "begin_with_token",
+    "end",
+    "find",
+    "forget_expired",
+    "new_token",
+]

@@ -1,0 +1,85 @@
+"""A Chromium for the tests: found on this machine, or installed where that can be done.
+
+`make test` runs this first. It never fetches a browser by itself: Debian's own package is installed
+when this is root on such a system, and everybody else is told what to install. Without one, the
+tests in this folder are skipped; on CI that is a failure.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+
+NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+FLAGS = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-dev-shm-usage",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--no-first-run",
+    # No name leads anywhere: a page that asks outside is found out, and reaches nothing.
+    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
+)
+MISSING = (
+    "No Chromium was found, and the dashboard is tested in one. Install it (on Debian or Ubuntu: "
+    "apt-get install chromium), or name it in ROTA_TEST_BROWSER."
+)
+_PACKAGES = ("chromium", "fonts-dejavu-core")
+_PATIENCE = ("-o", "DPkg::Lock::Timeout=300")
+
+
+def find() -> str | None:
+    """Where a browser is."""
+    told = os.environ.get("ROTA_TEST_BROWSER")
+    if told:
+        return shutil.which(told)
+    return next((path for path in map(shutil.which, NAMES) if path is not None), None)
+
+
+def is_required() -> bool:
+    """Whether tests without a browser count as failed."""
+    asked = os.environ.get("ROTA_REQUIRE_BROWSER") or os.environ.get("CI", "")
+    return asked.lower() not in ("", "0", "false")
+
+
+def _install() -> None:
+    """Debian's package, quietly; what went wrong is told."""
+    environment = os.environ | {"DEBIAN_FRONTEND": "noninteractive"}
+    for step in (("update",), ("install", "--yes", "--no-install-recommends", *_PACKAGES)):
+        done = subprocess.run(
+            ["apt-get", "-qq", *_PATIENCE, *step],
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            encoding="utf-8",
+            errors="replace",
+            timeout=900,
+            check=False,
+        )
+        if done.returncode != 0:
+            _say(f"apt-get {step[0]} failed:\n{done.stdout[-2000:]}")
+
+
+def main() -> int:
+    """See to it that there is a browser; fails only where one is required."""
+    if find() is not None:
+        return 0
+    if hasattr(os, "geteuid") and os.geteuid() == 0 and shutil.which("apt-get"):
+        _say("Installing Chromium for the tests of the dashboard …")
+        _install()
+    if find() is not None:
+        return 0
+    _say(MISSING)
+    return 1 if is_required() else 0
+
+
+def _say(text: str) -> None:
+    sys.stderr.write(f"{text}\n")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
