@@ -12,7 +12,7 @@ from rota.api.app import ROUTES
 if TYPE_CHECKING:
     import httpx
 
-_UNDOCUMENTED = {("get", "/openapi.json"), ("get", "/docs")}
+_UNDOCUMENTED = {("get", "/openapi.json"), ("get", "/docs"), ("get", "/metrics")}
 
 
 def _routes() -> dict[tuple[str, str], str | None]:
@@ -57,5 +57,29 @@ async def test_the_readable_page_needs_nothing_from_outside(http: httpx.AsyncCli
     answer = await http.get("/docs")
     assert answer.headers["content-type"].startswith("text/html")
     assert "default-src 'none'" in answer.headers["content-security-policy"]
-    assert not re.search(r"(src|href)=\"(https?:)?//", answer.text)
+    assert not re.search(r"(src|href|url\(|@import)[=\s\"']*(https?:)?//", answer.text)
+    assert "<script" not in answer.text
+    linked = set(re.findall(r'href="#(\w+)"', answer.text))
+    assert linked
+    assert linked <= set(re.findall(r'id="(\w+)"', answer.text))
     assert "/v1/schedules/{schedule_id}/why" in answer.text
+
+
+def test_every_operation_with_a_key_says_how_it_may_be_refused() -> None:
+    """AP, S12: for a key, for its rights, for being too fast with a Retry-After, or for now."""
+    for path, methods in openapi.document()["paths"].items():
+        for method, operation in methods.items():
+            answers = operation["responses"]
+            if "x-scope" in operation:
+                assert {"401", "403", "422", "429", "503"} <= answers.keys(), (method, path)
+                assert "Retry-After" in answers["429"]["headers"]
+            for status, answer in answers.items():
+                if status >= "400" and "application/json" not in answer.get("content", {}):
+                    assert "application/problem+json" in answer["content"], (method, path, status)
+
+
+def test_every_post_takes_an_idempotency_key() -> None:
+    for path, methods in openapi.document()["paths"].items():
+        if "post" in methods and path.startswith("/v1/"):
+            names = {each["name"] for each in methods["post"]["parameters"]}
+            assert "Idempotency-Key" in names, path

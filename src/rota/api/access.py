@@ -7,10 +7,13 @@ nowhere else: a cookie would be sent along by other sites.
 
 from http import HTTPStatus
 from typing import Any, Final
+from uuid import UUID
 
 from litestar import Request
 from litestar.connection import ASGIConnection
+from litestar.di import NamedDependency
 from litestar.handlers import BaseRouteHandler
+from litestar.params import SkipValidation
 
 from rota.api.engine import Engine
 from rota.api.problems import Refused
@@ -42,6 +45,7 @@ class Guard:
 
     def __init__(self, engine: Engine) -> None:
         self._authenticator = Authenticator(engine.db, clock=engine.clock)
+        self._pace = engine.pace
 
     async def __call__(
         self, connection: ASGIConnection[Any, Any, Any, Any], handler: BaseRouteHandler
@@ -52,6 +56,10 @@ class Guard:
         principal = await self._authenticator.authenticate(_key(connection))
         if principal is None:
             raise _unauthorized("expected a key that is known and in force, got another")
+        if self._pace is not None and not (scope == "admin" and principal.is_operator):
+            # Before its rights are looked at: being refused is no reason to be let hammer. Who runs
+            # the installation can administer it always: also to take back a limit set too low.
+            await self._pace.spend(principal.tenant)
         if scope is None or not principal.may(scope):
             raise Refused(
                 HTTPStatus.FORBIDDEN, f"expected a key with the scope {scope}, got one without it"
@@ -59,9 +67,21 @@ class Guard:
         connection.scope["auth"] = principal
 
 
-def caller(request: Request[Any, Any, Any]) -> Principal:
-    """Who is calling, as the guard found."""
+def caller(
+    request: Request[Any, Any, Any],
+    engine: NamedDependency[SkipValidation[Engine]],  # noqa: ARG001
+) -> Principal:
+    """Who is calling, as the guard found.
+
+    It asks for the engine so that the two are given one after the other: for two at a time, the
+    framework starts a group of tasks for every request.
+    """
     return request.scope["auth"]
+
+
+def wall(caller: Principal) -> UUID | None:
+    """The tenant that a transaction is held to; none for whoever may see all tenants."""
+    return None if caller.is_operator else caller.tenant.id
 
 
 def require_operator(caller: Principal) -> None:

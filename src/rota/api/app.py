@@ -1,16 +1,20 @@
 """The application: every route, who may call it, and what an error looks like."""
 
 from collections.abc import Callable
+from typing import cast
 
-from litestar import Litestar
+from litestar import Litestar, Router
 from litestar.datastructures import ResponseHeader
 from litestar.di import Provide
 
 from rota.api import (
     access,
+    alerts,
     backfill,
     bodies,
     bulk,
+    calendars,
+    channels,
     circuits,
     claiming,
     completing,
@@ -23,6 +27,8 @@ from rota.api import (
     health,
     keys,
     log,
+    metrics,
+    monitors,
     pausing,
     problems,
     schedules,
@@ -39,6 +45,8 @@ ROUTES = (
     *control.ROUTES,
     *pausing.ROUTES,
     *backfill.ROUTES,
+    *calendars.ROUTES,
+    *monitors.ROUTES,
     *slots.ROUTES,
     *firings.ROUTES,
     *log.ROUTES,
@@ -52,6 +60,9 @@ ROUTES = (
     *keys.ROUTES,
     *circuits.ROUTES,
     *figures.ROUTES,
+    *channels.ROUTES,
+    *alerts.ROUTES,
+    metrics.metrics,
     health.healthz,
     health.readyz,
     docs.openapi_json,
@@ -59,16 +70,17 @@ ROUTES = (
 )
 
 
-def create(engine: Engine) -> Litestar:
-    """The ASGI application on an engine."""
+def create(engine: Engine, *, pages: Router | None = None) -> Litestar:
+    """The ASGI application on an engine; `pages` are what else is shown at the same address."""
+    page = None if pages is None else cast("problems.Handler", pages.exception_handlers[Exception])
     return Litestar(
-        route_handlers=ROUTES,
+        route_handlers=ROUTES if pages is None else (*ROUTES, pages),
         dependencies={
             "engine": Provide(_always(engine), sync_to_thread=False),
             "caller": Provide(access.caller, sync_to_thread=False),
         },
         guards=[access.Guard(engine)],
-        exception_handlers={Exception: problems.handler(engine.bus)},
+        exception_handlers={Exception: problems.handler(engine.bus, page=page)},
         request_max_body_size=bodies.MAX_BODY,
         response_headers=[ResponseHeader(name="X-Content-Type-Options", value="nosniff")],
         debug=False,

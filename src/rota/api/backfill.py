@@ -1,6 +1,7 @@
 """`/v1/schedules/{id}/backfill`: the slots of a past range, fired now."""
 
 from datetime import datetime
+from typing import Annotated
 
 import msgspec
 from litestar import Response, post
@@ -9,6 +10,7 @@ from rota.api import access, bodies, paths, views
 from rota.api.given import AnyRequest, Caller, Named, TheEngine
 from rota.api.once import Done, once
 from rota.api.problems import bad_field
+from rota.api.saying import says
 from rota.db import Tx
 from rota.schedules import backfilling
 
@@ -18,8 +20,8 @@ class BackfillFields(
 ):
     """A range that has passed, from an instant up to, and without, another."""
 
-    from_: datetime
-    to: datetime
+    from_: Annotated[datetime, says(format="date-time")]
+    to: Annotated[datetime, says(format="date-time")]
 
 
 class Backfilled(msgspec.Struct, frozen=True, kw_only=True):

@@ -29,8 +29,14 @@ async def create_schedules(
     """Create up to 10,000 schedules: all or none, or with a result for each."""
     partial = Query(request, "partial").flag("partial") or False
     items = _items(await bodies.read(request, limit=bodies.MAX_BULK_BODY))
-    store = service.store_each if partial else service.store_many
-    batch = await service.read_many(engine.db, caller.tenant, items, targets=engine.targets)
+    store = service.make_each if partial else service.make_many
+    batch = await service.read_many(
+        engine.db,
+        caller.tenant,
+        items,
+        targets=engine.targets,
+        memory=engine.creating.memory,
+    )
 
     async def work(tx: Tx) -> Done:
         return _done(await store(tx, caller.tenant, batch, shards=engine.shards))
@@ -41,8 +47,8 @@ async def create_schedules(
 ROUTES = (create_schedules,)
 
 
-def _done(results: Sequence[service.Saved | CallerError]) -> Done:
-    made = sum(isinstance(each, service.Saved) for each in results)
+def _done(results: Sequence[service.Made | CallerError]) -> Done:
+    made = sum(isinstance(each, service.Made) for each in results)
     body = models.BulkResult(
         created=made,
         failed=len(results) - made,
@@ -69,20 +75,16 @@ def _items(body: Any) -> list[dict[str, Any]]:
     return items
 
 
-def _result(index: int, each: service.Saved | CallerError) -> models.BulkItem:
-    if isinstance(each, service.Saved):
-        schedule = each.schedule
+def _result(index: int, each: service.Made | CallerError) -> models.BulkItem:
+    if isinstance(each, service.Made):
+        draft = each.draft
         return models.BulkItem(
             index=index,
-            id=views.schedule_id(schedule.id),
-            key=schedule.key,
-            name=schedule.name,
-            status=schedule.status,
-            next_fire_at=(
-                schedule.trigger.next_after(schedule.anchor_at)
-                if schedule.status == "active"
-                else None
-            ),
+            id=views.schedule_id(each.id),
+            key=draft.key,
+            name=draft.name,
+            status=each.status,
+            next_fire_at=None if draft.paused else draft.slot,
             warnings=list(each.warnings),
         )
     known = refusal(each) or Refused(HTTPStatus.UNPROCESSABLE_ENTITY, str(each))

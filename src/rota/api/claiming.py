@@ -5,17 +5,20 @@ instant, and nothing of another tenant ever.
 """
 
 import asyncio
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from typing import Annotated
 
 import msgspec
-from litestar import post
+from litestar import Response, post
 
 from rota.api import access, bodies, views
 from rota.api.engine import Engine
 from rota.api.events import FiringsPulled
 from rota.api.given import AnyRequest, Caller, Named, TheEngine
+from rota.api.once import Done, Once, asked, response
 from rota.api.problems import bad_field
+from rota.api.saying import says
 from rota.clock import set_or_late
 from rota.db import Tx
 from rota.queue.extend import release
@@ -26,7 +29,7 @@ from rota.queue.tokens import Tokens
 from rota.schedules.schedule import Schedule
 from rota.targets import TaskTarget
 from rota.tenants.tenant import Tenant
-from rota.workers import content
+from rota.workers import content, sagas
 from rota.workers.request import idempotency_key
 
 MAX_LIMIT = 100
@@ -44,10 +47,10 @@ class ClaimFields(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     extend prolongs; `worker` is a name for people.
     """
 
-    limit: int = 1
-    wait: float = 0
-    visibility: float = VISIBILITY
-    worker: str | None = None
+    limit: Annotated[int, says(minimum=1, maximum=MAX_LIMIT)] = 1
+    wait: Annotated[float, says(minimum=0, maximum=MAX_WAIT)] = 0
+    visibility: Annotated[float, says(minimum=MIN_VISIBILITY, maximum=MAX_VISIBILITY)] = VISIBILITY
+    worker: Annotated[str, says(minLength=1, maxLength=_MAX_NAME)] | None = None
 
 
 class ClaimedFiring(views.Firing, frozen=True, kw_only=True):
@@ -84,6 +87,8 @@ class _Ask:
     wait: timedelta
     visibility: timedelta
     name: str | None
+    keyed: Once | None
+    """What the request is known by when it comes again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,26 +97,32 @@ class _Look:
 
     found: list[tuple[Pulled, ClaimedFiring]]
     again_in: timedelta | None = None
+    answer: Response[bytes] | None = None
+    """What was found, or was the last time the request came."""
 
 
 @post("/v1/queues/{queue:str}/claim", status_code=200, opt=access.needs("write"))
 async def claim_firings(
     request: AnyRequest, engine: TheEngine, caller: Caller, queue: Named
-) -> ClaimResult:
-    """Take work of a queue, at once or as soon as there is some."""
+) -> Response[bytes]:
+    """Take work of a queue, at once or as soon as there is some.
+
+    With an Idempotency-Key, what was claimed is answered again; that there was nothing is not.
+    """
     given = await bodies.read_as(request, ClaimFields, optional=True)
-    ask = _ask(engine, caller.tenant, queue, given)
+    # The tokens in the answer are good for whoever has them: kept, they are sealed.
+    credential = request.headers.get("authorization", "")
+    keyed = await asked(request, caller.tenant.id, sealed_with=credential)
+    ask = _ask(engine, caller.tenant, queue, given, keyed)
     look = await _look(ask)
-    if not look.found and ask.wait > _NOW:
+    if look.answer is None and ask.wait > _NOW:
         look = await _wait(ask, request, look)
-    items = [item for _, item in look.found]
-    if items:
+    if look.found:
+        count = len(look.found)
         engine.bus.publish(
-            FiringsPulled(
-                tenant_id=caller.tenant.id, queue=queue, count=len(items), worker=ask.name
-            )
+            FiringsPulled(tenant_id=caller.tenant.id, queue=queue, count=count, worker=ask.name)
         )
-    return ClaimResult(items=items)
+    return look.answer or response(Done(ClaimResult(items=[])))
 
 
 ROUTES = (claim_firings,)
@@ -125,7 +136,7 @@ async def _wait(ask: _Ask, request: AnyRequest, look: _Look) -> _Look:
         left = asyncio.create_task(_hung_up(request))
         left.add_done_callback(lambda _: bell.set())
         try:
-            while not look.found:
+            while look.answer is None:
                 rest = timedelta(seconds=ends_at - engine.clock.monotonic())
                 if rest <= _NOW or left.done() or polls.is_closed or engine.is_stopping():
                     return look
@@ -136,7 +147,7 @@ async def _wait(ask: _Ask, request: AnyRequest, look: _Look) -> _Look:
                 # Before the look: what comes while we look rings it again.
                 bell.clear()
                 look = await _look(ask)
-            if left.done():
+            if left.done() and look.found:
                 await _give_back(ask, look)
         finally:
             left.cancel()
@@ -151,9 +162,22 @@ async def _hung_up(request: AnyRequest) -> None:
 
 async def _look(ask: _Ask) -> _Look:
     engine = ask.engine
+    tokens = Tokens(await engine.vault.known_token_key(engine.db))
 
     async def work(tx: Tx) -> _Look:
-        tokens = Tokens(await engine.vault.token_key(tx))
+        earlier = await ask.keyed.earlier(tx) if ask.keyed else None
+        if earlier is not None:
+            return _Look([], answer=earlier)
+        look = await claim(tx)
+        if not look.found:
+            if ask.keyed:
+                await ask.keyed.give_up(tx)
+            return look
+        done = Done(ClaimResult(items=[item for _, item in look.found]))
+        answer = await ask.keyed.keep(tx, done) if ask.keyed else response(done)
+        return replace(look, answer=answer)
+
+    async def claim(tx: Tx) -> _Look:
         pulled = await pull(
             tx,
             ask.tenant.id,
@@ -169,24 +193,40 @@ async def _look(ask: _Ask) -> _Look:
         found: list[tuple[Pulled, ClaimedFiring]] = []
         ended: list[Settlement] = []
         for each in pulled:
-            schedule = each.claim.cancel_reason or known[each.claim.id]
-            if isinstance(schedule, str):
-                ended.append(_end(each, schedule))
+            one = _judged(each, known[each.claim.id])
+            if isinstance(one, Settlement):
+                ended.append(one)
             else:
-                found.append((each, _view(each, schedule, tokens)))
+                found.append((one[0], _view(*one, tokens)))
         if ended:
             await settle(tx, engine.polls.worker, ended)
         # When all of it was to be ended, there may be more behind.
         return _Look(found, None if found else timedelta(milliseconds=1))
 
-    return await engine.db.run(work)
+    return await engine.db.run(work, tenant=ask.tenant.id)
 
 
 async def _give_back(ask: _Ask, look: _Look) -> None:
     """The caller has hung up: what it would have got is somebody else's, at once."""
     claims = [each.claim for each, _ in look.found]
-    worker = ask.engine.polls.worker
-    await ask.engine.db.run(lambda tx: release(tx, worker, claims), repeatable=True)
+
+    async def work(tx: Tx) -> None:
+        await release(tx, ask.engine.polls.worker, claims)
+        if ask.keyed:
+            await ask.keyed.give_up(tx)
+
+    await ask.engine.db.run(work, repeatable=True, tenant=ask.tenant.id)
+
+
+def _judged(pulled: Pulled, known: Schedule | str) -> tuple[Pulled, Schedule] | Settlement:
+    """What there is to work on, as its step has it if it has steps; or its end."""
+    claim, schedule = sagas.at_step(pulled.claim, known)
+    one = Pulled(claim, pulled.at)
+    if isinstance(schedule, str):
+        return _end(one, claim.cancel_reason or schedule)
+    if claim.cancel_reason is not None:
+        return sagas.carry_on(_end(one, claim.cancel_reason), schedule)
+    return one, schedule
 
 
 def _end(pulled: Pulled, reason: str) -> Settlement:
@@ -228,7 +268,9 @@ def _view(pulled: Pulled, schedule: Schedule, tokens: Tokens) -> ClaimedFiring:
     )
 
 
-def _ask(engine: Engine, tenant: Tenant, queue: str, given: ClaimFields) -> _Ask:
+def _ask(
+    engine: Engine, tenant: Tenant, queue: str, given: ClaimFields, keyed: Once | None
+) -> _Ask:
     TaskTarget.read("x", queue)  # refuses what no queue of tasks can be called
     _within("limit", given.limit, 1, MAX_LIMIT)
     _within("wait", given.wait, 0, MAX_WAIT)
@@ -244,6 +286,7 @@ def _ask(engine: Engine, tenant: Tenant, queue: str, given: ClaimFields) -> _Ask
         wait=timedelta(seconds=given.wait),
         visibility=timedelta(seconds=given.visibility),
         name=name,
+        keyed=keyed,
     )
 
 

@@ -4,14 +4,15 @@ The attempt's token is the authority, not a key: a target has been sent it, and 
 Who does not hold a token of the firing learns nothing, not even whether there is such a firing.
 """
 
-from dataclasses import replace
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from http import HTTPStatus
 from typing import Any
 from uuid import UUID
 
 import msgspec
-from litestar import post
+from litestar import Response, post
 
 from rota import ids
 from rota.api import access, bodies, models, views
@@ -19,6 +20,7 @@ from rota.api.claiming import VISIBILITY
 from rota.api.engine import Engine
 from rota.api.events import WorkReported
 from rota.api.given import AnyRequest, Named, TheEngine
+from rota.api.once import HEADER, Done, Once, asked, response
 from rota.api.problems import Refused, bad_field
 from rota.db import Tx
 from rota.history import queries
@@ -31,7 +33,7 @@ from rota.schedules.definition import ASYNC_TIMEOUT_SECONDS
 from rota.schedules.schedule import Schedule
 from rota.schedules.values import wrong_with_json
 from rota.targets.task import RESERVED_QUEUES
-from rota.workers import completing, definitions
+from rota.workers import completing, definitions, sagas
 from rota.workers.callback import TOKEN_HEADER
 from rota.workers.calls import Reply
 from rota.workers.reported import without_secrets
@@ -39,11 +41,19 @@ from rota.workers.reported import without_secrets
 MAX_RESULT = 64 * 1024
 _MAX_ERROR = 2_000
 _MAX_SECONDS = 7 * 86_400
-_LAST_ATTEMPT = 200
-"""Far more than a firing ever has, those lost with their workers included."""
+_LAST_ATTEMPT = 1_200
+"""More than a firing ever has: those of twenty steps, and of what undoes them, included."""
 
-_Settled = tuple[Claimed, str, datetime | None]
-"""What it was, what became of it, and when it is tried again."""
+
+@dataclass(frozen=True, slots=True)
+class _Said:
+    """What is answered, and what there is to tell others."""
+
+    answer: models.Completion
+    event: WorkReported | None = None
+    too_late: str | None = None
+    """Why it is refused all the same, when what was done stays done."""
+
 
 _PATH = "/v1/firings/{firing_id:str}"
 
@@ -51,27 +61,23 @@ _PATH = "/v1/firings/{firing_id:str}"
 @post(f"{_PATH}/complete", status_code=200, opt=access.PUBLIC)
 async def complete_firing(
     request: AnyRequest, engine: TheEngine, firing_id: Named
-) -> models.Completion:
+) -> Response[bytes]:
     """The work is done; the result is kept with the firing."""
     given = await bodies.read_as(request, models.CompleteFields, optional=True)
     result = _result(given.result)
     token = given.token or request.headers.get(TOKEN_HEADER)
 
-    async def work(tx: Tx) -> _Settled:
-        held = await _held(tx, engine, firing_id, token)
-        seen = result and await without_secrets(
-            tx, engine.vault, held.claim, await _schedule(tx, held), result
-        )
+    async def work(tx: Tx) -> _Said:
+        held, schedule = await _stepped(tx, await _held(tx, engine, firing_id, token))
+        seen = result and await without_secrets(tx, engine.vault, held.claim, schedule, result)
         done = completing.completed(held, seen, now=await schedules.now(tx))
-        return await _settled(tx, held, done)
+        return await _settled(tx, held, sagas.carry_on(done, schedule))
 
-    return _told(engine, await engine.db.run(work))
+    return await _once(request, engine, firing_id, token, work)
 
 
 @post(f"{_PATH}/fail", status_code=200, opt=access.PUBLIC)
-async def fail_firing(
-    request: AnyRequest, engine: TheEngine, firing_id: Named
-) -> models.Completion:
+async def fail_firing(request: AnyRequest, engine: TheEngine, firing_id: Named) -> Response[bytes]:
     """The work has failed: it is tried again as its schedule says, unless that is no use."""
     given = await bodies.read_as(request, models.FailFields, optional=True)
     if given.error is not None and len(given.error) > _MAX_ERROR:
@@ -80,21 +86,20 @@ async def fail_firing(
     token = given.token or request.headers.get(TOKEN_HEADER)
     reply = Reply(error=given.error or "the target reported a failure", permanent=not given.retry)
 
-    async def work(tx: Tx) -> _Settled:
-        held = await _held(tx, engine, firing_id, token)
-        schedule = await _schedule(tx, held)
+    async def work(tx: Tx) -> _Said:
+        held, schedule = await _stepped(tx, await _held(tx, engine, firing_id, token))
         error = await without_secrets(tx, engine.vault, held.claim, schedule, reply.error or "")
-        seen = replace(reply, error=error)
+        seen = msgspec.structs.replace(reply, error=error)
         failed = completing.failed(held, schedule, seen, now=await schedules.now(tx))
-        return await _settled(tx, held, failed)
+        return await _settled(tx, held, sagas.carry_on(failed, schedule))
 
-    return _told(engine, await engine.db.run(work))
+    return await _once(request, engine, firing_id, token, work)
 
 
 @post(f"{_PATH}/extend", status_code=200, opt=access.PUBLIC)
 async def extend_firing(
     request: AnyRequest, engine: TheEngine, firing_id: Named
-) -> models.Completion:
+) -> Response[bytes]:
     """The work takes longer: it has this long from now, or as long as it had anyway.
 
     A firing that was cancelled meanwhile is a 409 that says so: stop working on it.
@@ -105,47 +110,93 @@ async def extend_firing(
         raise bad_field("seconds", f"expected a number from 1 to {_MAX_SECONDS}, got {seconds:g}")
     token = given.token or request.headers.get(TOKEN_HEADER)
 
-    async def work(tx: Tx) -> tuple[Claimed, datetime, str | None]:
+    async def work(tx: Tx) -> _Said:
         held = await _held(tx, engine, firing_id, token)
         claim = held.claim
         # While a worker of ours still waits for the answer, its heartbeat keeps the claim.
         if not held.is_detached and claim.lane in RESERVED_QUEUES:
-            return held, claim.claimed_until, None
+            return _Said(_running(held, claim.claimed_until))
         reason = claim.cancel_reason
         if reason is not None and reason not in RECALLS:
             # This is how whoever does the work learns of it: it ends here, and is theirs no more.
+            held, schedule = await _stepped(tx, held)
             ended = completing.cancelled(held, reason, now=await schedules.now(tx))
-            await settle(tx, held.worker, [ended])
-            return held, claim.claimed_until, reason
+            await settle(tx, held.worker, [sagas.carry_on(ended, schedule)])
+            too_late = f"the firing has ended; it is cancelled: {reason}"
+            return _Said(_running(held, claim.claimed_until), too_late=too_late)
         length = timedelta(seconds=seconds or await _usual(tx, held))
-        return held, await keep(tx, held, length), None
+        return _Said(_running(held, await keep(tx, held, length)))
 
-    held, until, cancelled = await engine.db.run(work)
-    if cancelled is not None:
-        raise _too_late(f"the firing has ended; it is cancelled: {cancelled}")
-    return models.Completion(
-        id=views.firing_id(held.claim.id),
-        attempt=held.claim.attempt,
-        status="running",
-        until=until,
-    )
+    return await _once(request, engine, firing_id, token, work)
 
 
 ROUTES = (complete_firing, fail_firing, extend_firing)
 
 
-async def _held(tx: Tx, engine: Engine, firing_id: str, token: str | None) -> Claimed:
-    """The claim that the token is of; one and the same refusal for whoever has none of its."""
+async def _once(
+    request: AnyRequest,
+    engine: Engine,
+    firing_id: str,
+    token: str | None,
+    work: Callable[[Tx], Awaitable[_Said]],
+) -> Response[bytes]:
+    """Do the work, or find that it was done under the same Idempotency-Key, and say so."""
+
+    async def carried_out(tx: Tx) -> tuple[Response[bytes], _Said | None]:
+        keyed = await _keyed(tx, request, engine, firing_id, token)
+        earlier = await keyed.earlier(tx) if keyed else None
+        if earlier is not None:
+            return earlier, None
+        said = await work(tx)
+        done = Done(said.answer)
+        if keyed is None:
+            return response(done), said
+        if said.too_late is None:
+            return await keyed.keep(tx, done), said
+        await keyed.give_up(tx)
+        return response(done), said
+
+    answer, said = await engine.db.run(carried_out)
+    if said is not None and said.event is not None:
+        engine.bus.publish(said.event)
+    if said is not None and said.too_late is not None:
+        raise _too_late(said.too_late)
+    return answer
+
+
+async def _keyed(
+    tx: Tx, request: AnyRequest, engine: Engine, firing_id: str, token: str | None
+) -> Once | None:
+    """The request's Idempotency-Key, in a space of the attempt's own: a token is not a tenant."""
+    if request.headers.get(HEADER) is None:
+        return None
+    id_, attempt = await _meant(tx, engine, firing_id, token)
+    firing = await queries.find(tx, id_)
+    if firing is None:
+        raise _forbidden()
+    return await asked(request, firing.tenant_id, space=f"{id_} {attempt}")
+
+
+async def _meant(tx: Tx, engine: Engine, firing_id: str, token: str | None) -> tuple[UUID, int]:
+    """The firing and the attempt that the token is of, whether there is such a one or not."""
     id_ = _id(firing_id)
     if id_ is None or token is None or not engine.vault.is_on:
         raise _forbidden()
     tokens = Tokens(await engine.vault.token_key(tx))
-    # Before any row is looked for: strangers learn nothing, and lock nothing.
     attempt = tokens.attempt_of(token, id_, last=_LAST_ATTEMPT)
     if attempt is None:
         raise _forbidden()
+    return id_, attempt
+
+
+async def _held(tx: Tx, engine: Engine, firing_id: str, token: str | None) -> Claimed:
+    """The claim that the token is of; one and the same refusal for whoever has none of its."""
+    # Before any row is looked for: strangers learn nothing, and lock nothing.
+    id_, attempt = await _meant(tx, engine, firing_id, token)
     held = await claimed(tx, id_)
     if held is not None and held.claim.attempt == attempt:
+        # Now it is known whose it is: what follows is held to that tenant.
+        await tx.hold_to(held.claim.tenant_id)
         return held
     found = await queries.find(tx, id_)
     if found is None or attempt > max(found.attempt, 1):
@@ -159,25 +210,28 @@ async def _held(tx: Tx, engine: Engine, firing_id: str, token: str | None) -> Cl
     raise _too_late(f"the firing has ended; it is {found.status}{why}")
 
 
-async def _settled(tx: Tx, held: Claimed, settlement: Settlement) -> _Settled:
+async def _settled(tx: Tx, held: Claimed, settlement: Settlement) -> _Said:
     await settle(tx, held.worker, [settlement])
     status, retry_at = settlement.status, settlement.retry_at
     if retry_at is not None and held.claim.cancel_reason is not None:
         status, retry_at = "cancelled", None
-    return held, status or "retrying", retry_at
-
-
-def _told(engine: Engine, settled: _Settled) -> models.Completion:
-    """Say it to whoever listens, and to whoever reported it."""
-    held, status, retry_at = settled
-    claim = held.claim
-    engine.bus.publish(
-        WorkReported(
-            firing_id=claim.id, tenant_id=claim.tenant_id, attempt=claim.attempt, status=status
-        )
+    goes_on = settlement.step is not None and settlement.step.state is not None
+    claim, became = held.claim, status or ("waiting" if goes_on else "retrying")
+    answer = models.Completion(
+        id=views.firing_id(claim.id), attempt=claim.attempt, status=became, retry_at=retry_at
     )
+    event = WorkReported(
+        firing_id=claim.id, tenant_id=claim.tenant_id, attempt=claim.attempt, status=became
+    )
+    return _Said(answer, event)
+
+
+def _running(held: Claimed, until: datetime) -> models.Completion:
     return models.Completion(
-        id=views.firing_id(claim.id), attempt=claim.attempt, status=status, retry_at=retry_at
+        id=views.firing_id(held.claim.id),
+        attempt=held.claim.attempt,
+        status="running",
+        until=until,
     )
 
 
@@ -185,13 +239,16 @@ async def _usual(tx: Tx, held: Claimed) -> float:
     """For how many seconds it is extended unless its worker says otherwise."""
     if not held.is_detached:
         return VISIBILITY
-    schedule = await _schedule(tx, held)
+    _, schedule = await _stepped(tx, held)
     return schedule.definition.async_timeout_seconds if schedule else ASYNC_TIMEOUT_SECONDS
 
 
-async def _schedule(tx: Tx, held: Claimed) -> Schedule | None:
+async def _stepped(tx: Tx, held: Claimed) -> tuple[Claimed, Schedule | None]:
+    """The claim and its schedule; of one that goes through steps, as its step has them."""
     id_ = held.claim.schedule_id
-    return (await definitions.load(tx, [id_])).get(id_)
+    known = (await definitions.load(tx, [id_])).get(id_)
+    claim, schedule = sagas.at_step(held.claim, known)
+    return replace(held, claim=claim), schedule
 
 
 def _id(text: str) -> UUID | None:

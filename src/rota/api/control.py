@@ -15,6 +15,7 @@ async def pause_schedule(
 ) -> Response[bytes]:
     """Stop it until it is resumed."""
     id_ = paths.schedule_id(schedule_id)
+    await bodies.require_none(request)
 
     async def work(tx: Tx) -> Done:
         await service.pause(tx, caller.tenant, id_)
@@ -29,6 +30,7 @@ async def resume_schedule(
 ) -> Response[bytes]:
     """Let it run again, from now on."""
     id_ = paths.schedule_id(schedule_id)
+    await bodies.require_none(request)
 
     async def work(tx: Tx) -> Done:
         await service.resume(tx, caller.tenant, id_)

@@ -8,6 +8,7 @@ from litestar import Response, get, post
 from rota.api import access, bodies, cursors, filters, firings, models, paths, views
 from rota.api.events import CancelAsked, FiringsReplayed
 from rota.api.given import AnyRequest, Caller, Named, TheEngine
+from rota.api.once import Done, once
 from rota.api.problems import FieldError, Refused, bad_field
 from rota.api.queries import Query
 from rota.db import Tx
@@ -44,7 +45,7 @@ async def list_dead(request: AnyRequest, engine: TheEngine, caller: Caller) -> m
             limit=limit,
         )
 
-    page = await engine.db.run(work, read_only=True)
+    page = await engine.db.run(work, read_only=True, tenant=caller.tenant.id)
     return models.Page(
         items=[views.firing(each, brief=True) for each in page.firings],
         next_cursor=None if page.next_place is None else cursors.encode(page.next_place),
@@ -52,64 +53,65 @@ async def list_dead(request: AnyRequest, engine: TheEngine, caller: Caller) -> m
 
 
 @post("/v1/dead/replay", status_code=202, opt=access.needs("write"))
-async def replay_dead(
-    request: AnyRequest, engine: TheEngine, caller: Caller
-) -> models.ReplayResult:
+async def replay_dead(request: AnyRequest, engine: TheEngine, caller: Caller) -> Response[bytes]:
     """Repeat the dead letters that fit and have no replay yet, or the firings named."""
     given = await bodies.read_as(request, models.ReplayFields, optional=True)
     limit = replaying.MAX_MANY if given.limit is None else given.limit
     if not 1 <= limit <= replaying.MAX_MANY:
         raise bad_field("limit", f"expected a number from 1 to {replaying.MAX_MANY}, got {limit}")
 
-    async def work(tx: Tx) -> tuple[list[replay.Replay], bool]:
+    made: list[replay.Replay] = []
+
+    async def work(tx: Tx) -> Done:
         if given.ids is not None:
             found, more = await _named(tx, caller, given), False
         else:
             found = await _fitting(tx, caller, given, limit + 1)
             found, more = found[:limit], len(found) > limit
-        return await replaying.replay_many(tx, caller.tenant, found), more
+        made[:] = await replaying.replay_many(tx, caller.tenant, found)
+        items = [views.firing_id(each.id) for each in made]
+        return Done(models.ReplayResult(replayed=len(items), items=items, more=more), 202)
 
-    made, more = await engine.db.run(work)
-    engine.bus.publish(_replayed(caller, made))
-    items = [views.firing_id(each.id) for each in made]
-    return models.ReplayResult(replayed=len(items), items=items, more=more)
+    def after(_: Done) -> None:
+        engine.bus.publish(_replayed(caller, made))
+
+    return await once(request, engine, caller, work, after=after)
 
 
 @post("/v1/firings/{firing_id:str}/replay", status_code=202, opt=access.needs("write"))
-async def replay_firing(engine: TheEngine, caller: Caller, firing_id: Named) -> views.Firing:
+async def replay_firing(
+    request: AnyRequest, engine: TheEngine, caller: Caller, firing_id: Named
+) -> Response[bytes]:
     """Repeat a firing that has ended: a new one, which names it."""
     id_ = paths.firing_id(firing_id)
 
-    async def work(tx: Tx) -> replay.Replay:
+    await bodies.require_none(request)
+    made: list[replay.Replay] = []
+
+    async def work(tx: Tx) -> Done:
         firing = await firings.find(tx, caller, id_)
         if firing.is_live:
             raise _conflict(f"expected a firing that has ended, got one that is {firing.status}")
         origin = (await replay.origins(tx, caller.tenant.id, [id_]))[id_]
-        return await replaying.replay_one(tx, caller.tenant, origin)
+        made[:] = [await replaying.replay_one(tx, caller.tenant, origin)]
+        return Done(_view(made[0]), 202)
 
-    made = await engine.db.run(work)
-    engine.bus.publish(_replayed(caller, [made]))
-    return views.Firing(
-        id=views.firing_id(made.id),
-        schedule_id=views.schedule_id(made.schedule_id),
-        scheduled_for=made.scheduled_for,
-        status=made.status,
-        reason=made.reason,
-        triggered_by="api",
-        replay_of=views.firing_id(made.replay_of),
-    )
+    def after(_: Done) -> None:
+        engine.bus.publish(_replayed(caller, made))
+
+    return await once(request, engine, caller, work, after=after)
 
 
 @post("/v1/firings/{firing_id:str}/cancel", opt=access.needs("write"))
 async def cancel_firing(
     request: AnyRequest, engine: TheEngine, caller: Caller, firing_id: Named
-) -> Response[views.Firing]:
+) -> Response[bytes]:
     """End a firing: at once when no worker has it (200), else within a second (202)."""
     id_ = paths.firing_id(firing_id)
     given = await bodies.read_as(request, models.CancelFields, optional=True)
     reason = _reason(given.reason)
 
-    async def work(tx: Tx) -> tuple[views.Firing, bool]:
+    async def work(tx: Tx) -> Done:
         # Not ours: not found, whatever state it is in.
         await firings.find(tx, caller, id_)
         answer = await cancel(tx, id_, reason)
@@ -118,13 +120,16 @@ async def cancel_firing(
             raise _conflict(
                 f"expected a firing that has not ended, got one that is {firing.status}"
             )
-        return views.firing(firing), answer == "ended"
+        status = HTTPStatus.OK if answer == "ended" else HTTPStatus.ACCEPTED
+        return Done(views.firing(firing), status)
 
-    firing, ended = await engine.db.run(work, repeatable=True)
-    engine.bus.publish(
-        CancelAsked(firing_id=id_, tenant_id=caller.tenant.id, reason=reason, ended=ended)
-    )
-    return Response(firing, status_code=HTTPStatus.OK if ended else HTTPStatus.ACCEPTED)
+    def after(done: Done) -> None:
+        ended = done.status == HTTPStatus.OK
+        engine.bus.publish(
+            CancelAsked(firing_id=id_, tenant_id=caller.tenant.id, reason=reason, ended=ended)
+        )
+
+    return await once(request, engine, caller, work, repeatable=True, after=after)
 
 
 ROUTES = (list_dead, replay_dead, replay_firing, cancel_firing)
@@ -161,6 +166,18 @@ async def _named(tx: Tx, caller: Principal, given: models.ReplayFields) -> list[
         sentence = f"{len(wrong)} of {len(wanted)} firings cannot be replayed: {wrong[0].message}"
         raise Refused(HTTPStatus.UNPROCESSABLE_ENTITY, sentence, errors=wrong[:100])
     return [found[id_] for id_ in wanted]
+
+
+def _view(made: replay.Replay) -> views.Firing:
+    return views.Firing(
+        id=views.firing_id(made.id),
+        schedule_id=views.schedule_id(made.schedule_id),
+        scheduled_for=made.scheduled_for,
+        status=made.status,
+        reason=made.reason,
+        triggered_by="api",
+        replay_of=views.firing_id(made.replay_of),
+    )
 
 
 def _replayed(caller: Principal, made: list[replay.Replay]) -> FiringsReplayed:

@@ -6,15 +6,17 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from rota.api.polls import Polls
+from rota.schedules.gathering import Gatherer
 from rota.targets import TargetPolicy
 from rota.tenants.secrets import Rings, Vault
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable
 
     from rota.clock import Clock
     from rota.db import Database
     from rota.events import Bus
+    from rota.tenants.request_pace import RequestPace
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,5 +34,19 @@ class Engine:
     """What schedules may call; by default the public internet."""
     is_stopping: Callable[[], bool] = lambda: False
     """Whether the process is on its way out: it answers, but should get no new requests."""
+    public_url: str | None = None
+    """Where the API is reached from outside, without a slash at its end; for URLs it gives away."""
     polls: Polls = field(default_factory=Polls)
     """Those who wait for work."""
+    pace: RequestPace | None = None
+    """How many requests tenants may make; None for any number."""
+    apprise: bool = False
+    """Whether channels may use services other than webhooks."""
+    metrics: Callable[[], Awaitable[tuple[str, bytes]]] | None = None
+    """Figures for Prometheus, with their media type; None when they are off."""
+    creating: Gatherer = field(init=False)
+    """Creates single schedules, those of many requests at a time."""
+
+    def __post_init__(self) -> None:
+        gatherer = Gatherer(self.db, shards=self.shards, targets=self.targets)
+        object.__setattr__(self, "creating", gatherer)

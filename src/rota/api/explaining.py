@@ -1,6 +1,6 @@
 """`/v1/schedules/{id}/why`: what became of a slot, in a sentence."""
 
-from datetime import datetime, timedelta
+from datetime import datetime
 
 import msgspec
 from litestar import get
@@ -10,10 +10,6 @@ from rota.api.given import AnyRequest, Caller, Named, TheEngine
 from rota.api.queries import Query
 from rota.db import Tx
 from rota.history import why as history
-from rota.triggers.trigger import Trigger
-
-_TICK = timedelta(microseconds=1)
-_SECOND = timedelta(seconds=1)
 
 
 class Why(msgspec.Struct, frozen=True, kw_only=True):
@@ -36,10 +32,10 @@ async def why(request: AnyRequest, engine: TheEngine, caller: Caller, schedule_i
 
     async def work(tx: Tx) -> history.Why:
         schedule = (await schedules.standing(tx, caller, id_)).schedule
-        at = slots.instant(text, "at", schedule.trigger.timezone)
-        return await history.why(tx, schedule, _meant(schedule.trigger, at))
+        at = slots.instant(text, "at", schedule.slots.timezone)
+        return await history.why(tx, schedule, history.meant(schedule.slots, at))
 
-    answer = await engine.db.run(work, read_only=True)
+    answer = await engine.db.run(work, read_only=True, tenant=caller.tenant.id)
     return Why(
         schedule_id=views.schedule_id(id_),
         at=answer.at,
@@ -52,9 +48,3 @@ async def why(request: AnyRequest, engine: TheEngine, caller: Caller, schedule_i
 
 
 ROUTES = (why,)
-
-
-def _meant(trigger: Trigger, at: datetime) -> datetime:
-    """The slot within the second that was named: nobody types an interval's milliseconds."""
-    slot = trigger.next_after(at - _TICK)
-    return slot if not at.microsecond and slot is not None and slot - at < _SECOND else at

@@ -78,6 +78,7 @@ async def get_stats(request: AnyRequest, engine: TheEngine, caller: Caller) -> S
         lambda tx: stats.of_tenant(tx, caller.tenant.id),
         isolation="repeatable_read",
         read_only=True,
+        tenant=caller.tenant.id,
     )
     return StatsShown(
         now=found.now,

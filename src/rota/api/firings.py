@@ -33,7 +33,7 @@ async def list_firings(
         statuses = None if status is None else [status]
         return await queries.of_schedule(tx, id_, statuses=statuses, after=after, limit=limit)
 
-    page = await engine.db.run(work, read_only=True)
+    page = await engine.db.run(work, read_only=True, tenant=caller.tenant.id)
     return models.Page(
         items=[views.firing(each, brief=True) for each in page.firings],
         next_cursor=None if page.next_place is None else cursors.encode(page.next_place),
@@ -44,7 +44,11 @@ async def list_firings(
 async def get_firing(engine: TheEngine, caller: Caller, firing_id: Named) -> views.Firing:
     """One firing, live or ended."""
     id_ = paths.firing_id(firing_id)
-    return views.firing(await engine.db.run(lambda tx: find(tx, caller, id_), read_only=True))
+    return views.firing(
+        await engine.db.run(
+            lambda tx: find(tx, caller, id_), read_only=True, tenant=caller.tenant.id
+        )
+    )
 
 
 @get("/v1/firings/{firing_id:str}/attempts", opt=access.needs("read"))
@@ -55,7 +59,7 @@ async def list_attempts(engine: TheEngine, caller: Caller, firing_id: Named) -> 
     async def work(tx: Tx) -> list[Attempt]:
         return await queries.attempts(tx, await find(tx, caller, id_))
 
-    tries = await engine.db.run(work, read_only=True)
+    tries = await engine.db.run(work, read_only=True, tenant=caller.tenant.id)
     return models.Page(items=[views.attempt(each) for each in tries], next_cursor=None)
 
 

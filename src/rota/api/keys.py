@@ -4,44 +4,48 @@ With an admin key of the default tenant, of every tenant; with another's, of its
 """
 
 from datetime import UTC, datetime
+from typing import Annotated
 from uuid import UUID
 
 import msgspec
-from litestar import delete, get, post
+from litestar import Response, delete, get, post
 
 from rota import ids
 from rota.api import access, bodies, cursors, models, paths, views
 from rota.api.given import AnyRequest, Caller, Named, TheEngine
+from rota.api.once import Done, once
 from rota.api.problems import bad_field, not_found
 from rota.api.queries import Query
+from rota.api.saying import says
 from rota.db import Tx
 from rota.tenants import administer, service
 from rota.tenants import sql as tenants_sql
-from rota.tenants.tenant import Principal, Tenant
+from rota.tenants.tenant import SCOPES, Principal, Tenant
 
 _MAX_NAME = 200
+_UNSEEN = {"Cache-Control": "no-store"}
 
 
 class KeyFields(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A key to be made."""
 
-    scopes: list[str]
+    scopes: Annotated[list[Annotated[str, says(enum=SCOPES)]], says(minItems=1)]
     """Some of read, write and admin; each includes the ones before it."""
     tenant: str | None = None
     """Whose, by id or name; without it, the caller's own."""
-    expires_at: datetime | None = None
-    name: str = ""
+    expires_at: Annotated[datetime, says(format="date-time")] | None = None
+    name: Annotated[str, says(maxLength=_MAX_NAME)] = ""
     """What it is for."""
 
 
 @post("/v1/keys", opt=access.needs("admin"))
-async def create_key(request: AnyRequest, engine: TheEngine, caller: Caller) -> views.NewKey:
+async def create_key(request: AnyRequest, engine: TheEngine, caller: Caller) -> Response[bytes]:
     """Make a key. Its text is in this answer and nowhere else."""
     given = await bodies.read_as(request, KeyFields)
     if len(given.name) > _MAX_NAME or not given.name.isprintable():
         raise bad_field("name", f"expected up to {_MAX_NAME} characters in one line")
 
-    async def work(tx: Tx) -> views.NewKey:
+    async def work(tx: Tx) -> Done:
         tenant = await _tenant(tx, caller, given.tenant)
         expires_at = await _expiry(tx, given.expires_at)
         key = await service.create_key(
@@ -50,10 +54,10 @@ async def create_key(request: AnyRequest, engine: TheEngine, caller: Caller) -> 
         stored = await tenants_sql.key_by_prefix(tx, key.prefix)
         info = None if stored is None else await tenants_sql.key_info(tx, stored.id)
         assert info is not None, "a key was made and is not there"
-        return views.new_key(info, key.text)
+        return Done(views.new_key(info, key.text), 201, _UNSEEN)
 
     # Not repeatable: a key whose commit is in doubt must not be shown as if it were good.
-    return await engine.db.run(work)
+    return await once(request, engine, caller, work, sealed=True, across=True)
 
 
 @get("/v1/keys", opt=access.needs("admin"))
@@ -68,7 +72,7 @@ async def list_keys(request: AnyRequest, engine: TheEngine, caller: Caller) -> m
         tenant = await _tenant(tx, caller, whose)
         return await service.list_keys(tx, tenant, after=after, limit=limit + 1)
 
-    found = await engine.db.run(work, read_only=True)
+    found = await engine.db.run(work, read_only=True, tenant=access.wall(caller))
     more = cursors.encode(found[limit - 1].id) if len(found) > limit else None
     return models.Page(items=[views.key(each) for each in found[:limit]], next_cursor=more)
 
@@ -86,7 +90,7 @@ async def delete_key(engine: TheEngine, caller: Caller, key_id: Named) -> None:
         if tenant is None or not await service.revoke_key(tx, tenant, id_):
             raise not_found("key")
 
-    await engine.db.run(work)
+    await engine.db.run(work, tenant=access.wall(caller))
 
 
 ROUTES = (create_key, list_keys, delete_key)

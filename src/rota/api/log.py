@@ -30,7 +30,9 @@ async def list_log(request: AnyRequest, engine: TheEngine, caller: Caller) -> mo
         return await log.of_tenant(tx, caller.tenant.id, wanted, after=after, limit=limit)
 
     # One snapshot: what ends between two statements would be listed twice.
-    page = await engine.db.run(work, isolation="repeatable_read", read_only=True)
+    page = await engine.db.run(
+        work, isolation="repeatable_read", read_only=True, tenant=caller.tenant.id
+    )
     return models.Page(
         items=[views.firing(each, brief=True) for each in page.firings],
         next_cursor=None if page.next_place is None else cursors.encode(page.next_place),

@@ -1,13 +1,15 @@
 """The shapes of requests and answers, for reading them and for the OpenAPI document."""
 
 from datetime import datetime
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
 from rota.api.problems import Problem
+from rota.api.saying import says
 from rota.schedules.definition import Definition
-from rota.tenants.fields import MAX_NAME, MAX_WEIGHT
+from rota.schedules.replaying import MAX_MANY
+from rota.tenants.fields import FASTEST, MAX_COUNT, MAX_NAME, MAX_WEIGHT, NAME_PATTERN, SLOWEST
 
 
 class Page(msgspec.Struct, frozen=True, kw_only=True):
@@ -26,7 +28,7 @@ class TriggerFields(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
 class CancelFields(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """An end that is asked for; the reason is kept with the firing."""
 
-    reason: str | None = None
+    reason: Annotated[str, says(minLength=1, maxLength=200)] | None = None
 
 
 class ReplayFields(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -36,8 +38,8 @@ class ReplayFields(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     schedule_id: str | None = None
     since: str | None = None
     until: str | None = None
-    ids: list[str] | None = None
-    limit: int | None = None
+    ids: Annotated[list[str], says(minItems=1, maxItems=MAX_MANY)] | None = None
+    limit: Annotated[int, says(minimum=1, maximum=MAX_MANY)] | None = None
 
 
 class ReplayResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -59,7 +61,7 @@ class FailFields(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     """The work has failed; `retry: false` when another attempt would fail as well."""
 
     token: str | None = None
-    error: str | None = None
+    error: Annotated[str, says(maxLength=2_000)] | None = None
     retry: bool = True
 
 
@@ -67,7 +69,7 @@ class ExtendFields(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     """The work takes longer: this many seconds from now, or as long as the schedule gives."""
 
     token: str | None = None
-    seconds: float | None = None
+    seconds: Annotated[float, says(minimum=1, maximum=7 * 86_400)] | None = None
 
 
 class Completion(msgspec.Struct, frozen=True, kw_only=True):
@@ -109,38 +111,52 @@ _READ_ONLY: dict[str, Any] = {
     "next_fire_at": {"type": ["string", "null"], "format": "date-time"},
     "last_fire_at": {"type": ["string", "null"], "format": "date-time"},
     "last_status": {"type": ["string", "null"]},
+    "monitor_state": {"enum": ["waiting", "up", "late", "down", None]},
+    "expected_at": {"type": ["string", "null"], "format": "date-time"},
+    "last_ping_at": {"type": ["string", "null"], "format": "date-time"},
+    "ping_url": {"type": ["string", "null"]},
     "version": {"type": "integer"},
     "created_at": {"type": "string", "format": "date-time"},
     "updated_at": {"type": "string", "format": "date-time"},
 }
 
 
+_COUNT: dict[str, Any] = {"type": ["integer", "null"], "minimum": 1, "maximum": MAX_COUNT}
+_RATE: dict[str, Any] = {"type": ["number", "null"], "minimum": SLOWEST, "maximum": FASTEST}
+
 _TENANT: dict[str, Any] = {
-    "name": {"type": "string", "maxLength": MAX_NAME},
+    "name": {"type": "string", "maxLength": MAX_NAME, "pattern": NAME_PATTERN},
     "weight": {"type": ["integer", "null"], "minimum": 1, "maximum": MAX_WEIGHT},
-    "max_concurrency": {"type": ["integer", "null"], "minimum": 1},
-    "create_rate": {"type": ["number", "null"], "exclusiveMinimum": 0},
-    "max_schedules": {"type": ["integer", "null"], "minimum": 1},
+    "max_concurrency": _COUNT,
+    "create_rate": _RATE,
+    "request_rate": _RATE,
+    "max_schedules": _COUNT,
     "min_interval": {"type": ["string", "number", "null"]},
 }
 
 
+_REF = "#/components/schemas/{name}"
+
+
 def schedule_schemas() -> dict[str, Any]:
     """The schemas of a schedule: as it is given, changed and read."""
-    _, components = msgspec.json.schema_components((Definition,))
-    fields = {name: _field(each) for name, each in components["Definition"]["properties"].items()}
+    _, parts = msgspec.json.schema_components((Definition,), ref_template=_REF)
+    fields = {name: _field(each) for name, each in parts.pop("Definition")["properties"].items()}
     given = {"type": "object", "additionalProperties": False}
     open_ = {name: _nullable(each) for name, each in fields.items()}
+    # A key alone is the other schedule's success.
+    shorter = {"after": {"anyOf": [*open_["after"]["anyOf"], {"type": "string"}]}}
     return {
+        **parts,
         "ScheduleFields": {
             **given,
             "description": "Exactly one trigger and one target; a name, a key or both.",
-            "properties": open_,
+            "properties": open_ | shorter,
         },
         "ScheduleChanges": {
             **given,
             "description": "Fields to change; null takes one back to its default.",
-            "properties": open_,
+            "properties": open_ | shorter,
         },
         "Schedule": {
             "type": "object",
@@ -153,6 +169,7 @@ def schedule_schemas() -> dict[str, Any]:
             "properties": {
                 "items": {
                     "type": "array",
+                    "minItems": 1,
                     "maxItems": 10_000,
                     "items": {"$ref": "#/components/schemas/ScheduleFields"},
                 }
@@ -166,7 +183,11 @@ def schedule_schemas() -> dict[str, Any]:
         "TenantFields": {**given, "required": ["name"], "properties": _TENANT},
         "TenantChanges": {**given, "properties": _TENANT},
         "SecretPage": _page("Secret"),
+        "CalendarPage": _page("Calendar"),
         "CircuitPage": _page("CircuitShown"),
+        "ChannelPage": _page("Channel"),
+        "NotificationPage": _page("Notification"),
+        "AlertPage": _page("Alert"),
     }
 
 

@@ -43,6 +43,11 @@ def key_id(text: str) -> UUID:
     return _read(ids.Kind.KEY, text)
 
 
+def channel_id(text: str) -> UUID:
+    """The channel that a path names."""
+    return _read(ids.Kind.CHANNEL, text)
+
+
 def rest_of(request: Request[Any, Any, Any], prefix: str) -> str:
     """What follows the prefix, decoded once and otherwise as it was sent.
 

@@ -8,17 +8,19 @@ import re
 from collections.abc import Awaitable
 from datetime import datetime, timedelta
 from functools import partial
-from typing import Final, Protocol
+from typing import Annotated, Final, Protocol
 from uuid import UUID
 
 import msgspec
-from litestar import post
+from litestar import Response, post
 
 from rota.api import access, bodies
 from rota.api.engine import Engine
 from rota.api.events import SchedulesPaused, SchedulesResumed
 from rota.api.given import AnyRequest, Caller, TheEngine
+from rota.api.once import Done, Once, asked, kept_afterwards
 from rota.api.problems import bad_field
+from rota.api.saying import says
 from rota.db import Tx
 from rota.schedules import sql, together
 from rota.schedules.together import Part, Wish
@@ -33,15 +35,15 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f\u2028\u2029\ud800-\udfff]")
 class PauseFields(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Why, until when (an instant; they resume by themselves), and of which tag alone."""
 
-    reason: str | None = None
-    until: datetime | None = None
-    tag: str | None = None
+    reason: Annotated[str, says(minLength=1, maxLength=_MAX_REASON)] | None = None
+    until: Annotated[datetime, says(format="date-time")] | None = None
+    tag: Annotated[str, says(minLength=1, maxLength=_MAX_TAG)] | None = None
 
 
 class ResumeFields(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Of which tag alone."""
 
-    tag: str | None = None
+    tag: Annotated[str, says(minLength=1, maxLength=_MAX_TAG)] | None = None
 
 
 class PauseResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -63,10 +65,13 @@ class ResumeResult(msgspec.Struct, frozen=True, kw_only=True):
 
 
 @post("/v1/pause", status_code=200, opt=access.needs("write"))
-async def pause_all(request: AnyRequest, engine: TheEngine, caller: Caller) -> PauseResult:
+async def pause_all(request: AnyRequest, engine: TheEngine, caller: Caller) -> Response[bytes]:
     """Pause every active schedule, or those of a tag, together."""
     given = await bodies.read_as(request, PauseFields, optional=True)
     reason, tag = _line("reason", given.reason, _MAX_REASON), _line("tag", given.tag, _MAX_TAG)
+    keyed = await asked(request, caller.tenant.id)
+    if (earlier := await _earlier(engine, keyed)) is not None:
+        return earlier
     if given.until is not None:
         await _check_future(engine, given.until)
     wish = Wish(tenant_id=caller.tenant.id, tag=tag, reason=reason, until=given.until)
@@ -75,26 +80,40 @@ async def pause_all(request: AnyRequest, engine: TheEngine, caller: Caller) -> P
     renewed = await _in_parts(engine, together.renew_some, wish, ends_at)
     paused = await _in_parts(engine, together.pause_some, wish, ends_at)
     engine.bus.publish(SchedulesPaused(tenant_id=wish.tenant_id, tag=tag, count=paused.changed))
-    return PauseResult(
+    result = PauseResult(
         paused=paused.changed,
         renewed=renewed.changed,
         more=renewed.last is not None or paused.last is not None,
     )
+    return await kept_afterwards(engine, keyed, Done(result))
 
 
 @post("/v1/resume", status_code=200, opt=access.needs("write"))
-async def resume_all(request: AnyRequest, engine: TheEngine, caller: Caller) -> ResumeResult:
+async def resume_all(request: AnyRequest, engine: TheEngine, caller: Caller) -> Response[bytes]:
     """Resume those that were paused together; what people paused by themselves stays so."""
     given = await bodies.read_as(request, ResumeFields, optional=True)
     tag = _line("tag", given.tag, _MAX_TAG)
+    keyed = await asked(request, caller.tenant.id)
+    if (earlier := await _earlier(engine, keyed)) is not None:
+        return earlier
     wish = Wish(tenant_id=caller.tenant.id, tag=tag)
     ends_at = engine.clock.monotonic() + BUDGET.total_seconds()
     done = await _in_parts(engine, together.resume_some, wish, ends_at)
     engine.bus.publish(SchedulesResumed(tenant_id=wish.tenant_id, tag=tag, count=done.changed))
-    return ResumeResult(resumed=done.changed, completed=done.completed, more=done.last is not None)
+    result = ResumeResult(
+        resumed=done.changed, completed=done.completed, more=done.last is not None
+    )
+    return await kept_afterwards(engine, keyed, Done(result))
 
 
 ROUTES = (pause_all, resume_all)
+
+
+async def _earlier(engine: Engine, keyed: Once | None) -> Response[bytes] | None:
+    """What was answered to the same request before."""
+    if keyed is None:
+        return None
+    return await engine.db.run(keyed.found, read_only=True, tenant=keyed.tenant_id)
 
 
 class _Step(Protocol):
@@ -109,7 +128,9 @@ async def _in_parts(engine: Engine, step: _Step, wish: Wish, ends_at: float) -> 
     after = together.START
     while True:
         # Made twice it does no more than once: what is done is not found again.
-        part = await engine.db.run(partial(step, wish=wish, after=after), repeatable=True)
+        part = await engine.db.run(
+            partial(step, wish=wish, after=after), repeatable=True, tenant=wish.tenant_id
+        )
         changed += part.changed
         completed += part.completed
         if part.last is None or engine.clock.monotonic() >= ends_at:

@@ -7,31 +7,36 @@ are listed in `errors`, by the names the caller used. A fault of ours says nothi
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 from litestar import Response
-from litestar.exceptions import HTTPException, ValidationException
+from litestar.exceptions import HTTPException, NotFoundException, ValidationException
 
 from rota.errors import CallerError, InvalidInput, TemporaryError
 from rota.events import Event
+from rota.schedules.calendars.service import CalendarInUse, NoSuchCalendar, TooManyCalendars
 from rota.schedules.errors import (
     CannotReplay,
     DuplicateKey,
     InvalidSchedule,
+    IsAMonitor,
     NoSuchSchedule,
     QuotaReached,
     VersionChanged,
 )
 from rota.tenants.administer import NoSuchTenant, TenantInTheWay
 from rota.tenants.create_pace import TooFast
+from rota.tenants.request_pace import TooManyRequests
 from rota.tenants.secrets import NoSecretKeys
 from rota.tenants.service import LastAdminKey
+from rota.watch.monitor_pings import NotAMonitor
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     from litestar import Request
 
@@ -159,10 +164,18 @@ def respond(refused: Refused) -> Response[Problem]:
     )
 
 
-def handler(bus: Bus) -> Callable[[Request[Any, Any, Any], Exception], Response[Problem]]:
-    """The one exception handler of the application; faults are published on `bus`."""
+Handler = Callable[["Request[Any, Any, Any]", Exception], "Response[Any]"]
 
-    def handle(request: Request[Any, Any, Any], error: Exception) -> Response[Problem]:
+
+def handler(bus: Bus, *, page: Handler | None = None) -> Handler:
+    """The one exception handler of the application; faults are published on `bus`.
+
+    `page` shows an error to a person: to a browser that went where nothing is.
+    """
+
+    def handle(request: Request[Any, Any, Any], error: Exception) -> Response[Any]:
+        if page is not None and _is_lost(request, error):
+            return page(request, error)
         known = refusal(error)
         if known is None:
             path = request.url.path
@@ -172,6 +185,15 @@ def handler(bus: Bus) -> Callable[[Request[Any, Any, Any], Exception], Response[
         return respond(known)
 
     return handle
+
+
+def _is_lost(request: Request[Any, Any, Any], error: Exception) -> bool:
+    """Whether somebody looks for a page, and not a program for the API."""
+    return (
+        isinstance(error, NotFoundException)
+        and "text/html" in request.headers.get("accept", "")
+        and not request.url.path.startswith("/v1")
+    )
 
 
 _AWAY = Refused(
@@ -184,11 +206,17 @@ _AWAY = Refused(
 _CALLER_STATUSES: dict[type[CallerError], HTTPStatus] = {
     DuplicateKey: HTTPStatus.CONFLICT,
     CannotReplay: HTTPStatus.CONFLICT,
+    CalendarInUse: HTTPStatus.CONFLICT,
+    NoSuchCalendar: HTTPStatus.NOT_FOUND,
+    TooManyCalendars: HTTPStatus.FORBIDDEN,
+    NotAMonitor: HTTPStatus.CONFLICT,
+    IsAMonitor: HTTPStatus.CONFLICT,
     TenantInTheWay: HTTPStatus.CONFLICT,
     LastAdminKey: HTTPStatus.CONFLICT,
     QuotaReached: HTTPStatus.FORBIDDEN,
     VersionChanged: HTTPStatus.PRECONDITION_FAILED,
     TooFast: HTTPStatus.TOO_MANY_REQUESTS,
+    TooManyRequests: HTTPStatus.TOO_MANY_REQUESTS,
 }
 
 
@@ -204,6 +232,8 @@ def _from_caller(error: CallerError) -> Refused:
             headers: dict[str, str] = {}
             if isinstance(error, TooFast):
                 headers["Retry-After"] = f"{error.retry_after.total_seconds():.0f}"
+            if isinstance(error, TooManyRequests):
+                headers["Retry-After"] = str(error.retry_after)
             return Refused(status, str(error), errors=_fields_at_fault(error), headers=headers)
 
 

@@ -34,11 +34,18 @@ class Query:
             self._values[name] = str(value)
 
     def text(self, name: str) -> str | None:
-        """The parameter as it was given; None when it was not, or is empty."""
+        """The parameter as it was given; None when it was not, or is empty.
+
+        An empty text is as good as none: a search that nobody filled in finds everything.
+        """
         value = self._values.get(name) or None
         if value is not None and (len(value) > _MAX_TEXT or "\0" in value):
             raise bad_field(name, f"expected a short text, got {shown(value)}")
         return value
+
+    def _filled(self, name: str) -> str | None:
+        """The same of what has no empty value; None when it was not given."""
+        return None if name not in self._values else self.required(name)
 
     def required(self, name: str) -> str:
         """A parameter that must be there."""
@@ -49,7 +56,7 @@ class Query:
 
     def flag(self, name: str) -> bool | None:
         """true or false; None when not given."""
-        value = self.text(name)
+        value = self._filled(name)
         if value is None:
             return None
         if value.lower() not in _WORDS:
@@ -58,7 +65,7 @@ class Query:
 
     def number(self, name: str, *, default: int, low: int, high: int) -> int:
         """A whole number within bounds, both included."""
-        value = self.text(name)
+        value = self._filled(name)
         if value is None:
             return default
         if not (value.isascii() and value.isdecimal() and len(value) < 10):
@@ -73,7 +80,7 @@ class Query:
 
     def choice(self, name: str, choices: Sequence[str]) -> str | None:
         """One of some words; None when not given."""
-        value = self.text(name)
+        value = self._filled(name)
         if value is not None and value not in choices:
             raise bad_field(name, f"expected one of {', '.join(choices)}, got {shown(value)}")
         return value

@@ -5,13 +5,13 @@ from uuid import UUID
 
 from litestar import Response, delete, get, patch, post, put
 
-from rota.api import access, bodies, cursors, models, paths, versions, views
+from rota.api import access, bodies, cursors, models, monitors, paths, versions, views
 from rota.api.given import AnyRequest, Caller, Named, TheEngine
-from rota.api.once import Done, once
+from rota.api.once import HEADER, Done, once, response
 from rota.api.problems import not_found
 from rota.api.queries import Query
 from rota.db import Tx
-from rota.schedules import service
+from rota.schedules import after_links, service
 from rota.tenants.tenant import Principal
 
 _BY_KEY = "/v1/schedules/by-key/"
@@ -25,14 +25,23 @@ async def create_schedule(
 ) -> Response[bytes]:
     """Create a schedule."""
     fields = await bodies.read_object(request)
+    if HEADER not in request.headers and fields.get("monitor") is None:
+        # Nothing to be kept or read with it, so it may share a transaction with others.
+        return response(_created(await engine.creating.create(caller.tenant, fields)))
+    ping_key = None
+    if fields.get("monitor") is not None:
+        ping_key = await monitors.ping_key(engine, caller)
 
     async def work(tx: Tx) -> Done:
         done = await service.create(
             tx, caller.tenant, fields, shards=engine.shards, targets=engine.targets
         )
-        return Done(await saved(tx, caller, done), 201, versions.tag(done.schedule.version))
+        answer = await saved(tx, caller, done)
+        answer = monitors.with_ping_url(answer, ping_key, engine, request)
+        return Done(answer, 201, versions.tag(done.schedule.version))
 
-    return await once(request, engine, caller, work)
+    # Whoever has a ping URL may ping: kept, it is sealed.
+    return await once(request, engine, caller, work, sealed=ping_key is not None)
 
 
 @get("/v1/schedules", opt=access.needs("read"))
@@ -55,7 +64,9 @@ async def list_schedules(request: AnyRequest, engine: TheEngine, caller: Caller)
         # One more than asked for tells whether there is another page.
         return await service.page(tx, caller.tenant.id, wanted, after=after, limit=limit + 1)
 
-    found = await engine.db.run(work, read_only=True)
+    found = await engine.db.run(
+        work, isolation="repeatable_read", read_only=True, tenant=caller.tenant.id
+    )
     page = found[:limit]
     more = cursors.encode(page[-1].schedule.id) if len(found) > limit else None
     return models.Page(items=[views.schedule(each) for each in page], next_cursor=more)
@@ -63,11 +74,16 @@ async def list_schedules(request: AnyRequest, engine: TheEngine, caller: Caller)
 
 @get("/v1/schedules/{schedule_id:str}", opt=access.needs("read"))
 async def get_schedule(
-    engine: TheEngine, caller: Caller, schedule_id: Named
+    request: AnyRequest, engine: TheEngine, caller: Caller, schedule_id: Named
 ) -> Response[dict[str, Any]]:
     """One schedule."""
     id_ = paths.schedule_id(schedule_id)
-    found = await engine.db.run(lambda tx: shown(tx, caller, id_), read_only=True)
+    found = await engine.db.run(
+        lambda tx: shown(tx, caller, id_), read_only=True, tenant=caller.tenant.id
+    )
+    if found["monitor"] is not None:
+        ping_key = await monitors.ping_key(engine, caller)
+        found = monitors.with_ping_url(found, ping_key, engine, request)
     return Response(found, headers=versions.tag(found["version"]))
 
 
@@ -86,7 +102,7 @@ async def update_schedule(
         answer = await saved(tx, caller, done)
         return Response(answer, headers=versions.tag(done.schedule.version))
 
-    return await engine.db.run(work)
+    return await engine.db.run(work, tenant=caller.tenant.id)
 
 
 @delete("/v1/schedules/{schedule_id:str}", opt=access.needs("write"))
@@ -101,7 +117,7 @@ async def delete_schedule(
         await versions.require(tx, caller, id_, wanted)
         await service.delete(tx, caller.tenant, id_)
 
-    await engine.db.run(work)
+    await engine.db.run(work, tenant=caller.tenant.id)
 
 
 @put("/v1/schedules/by-key/{key:path}", opt=access.needs("write"))
@@ -125,7 +141,7 @@ async def put_schedule(
 
     # Putting the same twice is putting it once, so a commit in doubt may simply be tried again;
     # not when it was to be of a version, which the first time has changed.
-    return await engine.db.run(work, repeatable=wanted is None)
+    return await engine.db.run(work, repeatable=wanted is None, tenant=caller.tenant.id)
 
 
 ROUTES = (
@@ -138,6 +154,12 @@ ROUTES = (
 )
 
 
+def _created(done: service.Saved) -> Done:
+    """A new schedule, as it would be read: nothing can have come of it yet."""
+    answer = views.schedule(service.fresh(done)) | {"warnings": list(done.warnings)}
+    return Done(answer, 201, versions.tag(done.schedule.version))
+
+
 async def standing(tx: Tx, caller: Principal, schedule_id: UUID) -> service.Standing:
     """The caller's schedule; not found when the caller has none of this id."""
     found = await service.find(tx, caller.tenant.id, schedule_id)
@@ -148,7 +170,9 @@ async def standing(tx: Tx, caller: Principal, schedule_id: UUID) -> service.Stan
 
 async def shown(tx: Tx, caller: Principal, schedule_id: UUID) -> dict[str, Any]:
     """The caller's schedule as it is seen."""
-    return views.schedule(await standing(tx, caller, schedule_id))
+    found = await standing(tx, caller, schedule_id)
+    unmet = await after_links.warnings(tx, found.schedule)
+    return views.schedule(found) | ({"warnings": unmet} if unmet else {})
 
 
 async def saved(tx: Tx, caller: Principal, done: service.Saved) -> dict[str, Any]:

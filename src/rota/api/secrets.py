@@ -2,6 +2,7 @@
 
 from datetime import datetime
 from http import HTTPStatus
+from typing import Annotated
 
 import msgspec
 from litestar import delete, get, put
@@ -10,6 +11,7 @@ from rota.api import access, bodies, cursors, models
 from rota.api.given import AnyRequest, Caller, Named, TheEngine
 from rota.api.problems import Refused
 from rota.api.queries import Query
+from rota.api.saying import says
 from rota.db import Tx
 from rota.tenants.secrets import Masked
 from rota.tenants.secrets.service import NAME
@@ -19,7 +21,7 @@ from rota.tenants.secrets.sql import SecretInfo
 class SecretFields(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A secret's value: 1 to 32,768 bytes of text. It is never shown again."""
 
-    value: str
+    value: Annotated[str, says(minLength=1, maxLength=32_768)]
 
     def __repr__(self) -> str:
         return "SecretFields(…)"
@@ -43,7 +45,7 @@ async def put_secret(request: AnyRequest, engine: TheEngine, caller: Caller, nam
         return await engine.vault.put(tx, caller.tenant.id, name, value)
 
     # Twice the same value is the same secret, one version later.
-    return _view(await engine.db.run(work, repeatable=True))
+    return _view(await engine.db.run(work, repeatable=True, tenant=caller.tenant.id))
 
 
 @get("/v1/secrets", opt=access.needs("read"))
@@ -59,7 +61,7 @@ async def list_secrets(request: AnyRequest, engine: TheEngine, caller: Caller) -
         # One more than asked for tells whether there is another page.
         return await engine.vault.listed(tx, caller.tenant.id, after=after, limit=limit + 1)
 
-    found = await engine.db.run(work, read_only=True)
+    found = await engine.db.run(work, read_only=True, tenant=caller.tenant.id)
     page = found[:limit]
     more = cursors.encode(page[-1].name) if len(found) > limit else None
     return models.Page(items=[_view(each) for each in page], next_cursor=more)
@@ -72,7 +74,7 @@ async def delete_secret(engine: TheEngine, caller: Caller, name: Named) -> None:
     async def work(tx: Tx) -> bool:
         return await engine.vault.delete(tx, caller.tenant.id, name)
 
-    if not NAME.fullmatch(name) or not await engine.db.run(work):
+    if not NAME.fullmatch(name) or not await engine.db.run(work, tenant=caller.tenant.id):
         raise Refused(HTTPStatus.NOT_FOUND, "there is no secret of yours with this name")
 
 

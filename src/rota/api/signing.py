@@ -8,6 +8,7 @@ from litestar import Response, get, post
 from rota import durations
 from rota.api import access, bodies
 from rota.api.given import AnyRequest, Caller, TheEngine
+from rota.api.once import Done, once
 from rota.api.problems import bad_field
 from rota.db import Tx
 from rota.tenants.signing import OVERLAP, SigningSecret, SigningSecrets
@@ -44,20 +45,22 @@ async def get_signing_secret(engine: TheEngine, caller: Caller) -> Response[Sign
     async def work(tx: Tx) -> list[SigningSecret]:
         return await SigningSecrets(engine.vault).of(tx, caller.tenant.id)
 
-    return _answer(await engine.db.run(work, repeatable=True))
+    found = await engine.db.run(work, repeatable=True, tenant=caller.tenant.id)
+    return Response(_view(found), headers=_UNSEEN)
 
 
 @post("/v1/signing-secret/rotate", opt=access.needs("admin"), status_code=200)
 async def rotate_signing_secret(
     request: AnyRequest, engine: TheEngine, caller: Caller
-) -> Response[SigningSecretShown]:
+) -> Response[bytes]:
     """Make a new signing secret; the one before signs beside it for a while."""
     overlap = _overlap(await bodies.read_as(request, RotateFields, optional=True))
 
-    async def work(tx: Tx) -> list[SigningSecret]:
-        return await SigningSecrets(engine.vault).rotate(tx, caller.tenant.id, overlap=overlap)
+    async def work(tx: Tx) -> Done:
+        made = await SigningSecrets(engine.vault).rotate(tx, caller.tenant.id, overlap=overlap)
+        return Done(_view(made), headers=_UNSEEN)
 
-    return _answer(await engine.db.run(work))
+    return await once(request, engine, caller, work, sealed=True)
 
 
 ROUTES = (get_signing_secret, rotate_signing_secret)
@@ -79,9 +82,9 @@ def _overlap(fields: RotateFields) -> timedelta:
                 raise bad_field("overlap", "expected a length of time, got none") from error
 
 
-def _answer(secrets: list[SigningSecret]) -> Response[SigningSecretShown]:
+def _view(secrets: list[SigningSecret]) -> SigningSecretShown:
     newest, *before = secrets
-    shown = SigningSecretShown(
+    return SigningSecretShown(
         secret=newest.text,
         version=newest.version,
         created_at=newest.created_at,
@@ -91,4 +94,3 @@ def _answer(secrets: list[SigningSecret]) -> Response[SigningSecretShown]:
             if each.retired_at is not None
         ],
     )
-    return Response(shown, headers=_UNSEEN)

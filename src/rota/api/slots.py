@@ -1,16 +1,24 @@
 """When things will happen: `next` and `preview`."""
 
 from datetime import datetime
+from typing import Annotated
 
 import msgspec
-from litestar import get, post
+from litestar import Response, get, post
 
 from rota.api import access, bodies, paths, schedules, views
+from rota.api.engine import Engine
 from rota.api.given import AnyRequest, Caller, Named, TheEngine
+from rota.api.once import Done, asked, kept_afterwards
 from rota.api.problems import bad_field
 from rota.api.queries import Query
+from rota.api.saying import says
+from rota.db import Tx
 from rota.errors import InvalidInput
+from rota.schedules.calendars import service as calendars
+from rota.tenants.tenant import Principal
 from rota.triggers.at import parse_instant
+from rota.triggers.calendars import Days, Filtered
 from rota.triggers.english import explain
 from rota.triggers.limits import require_future
 from rota.triggers.parse import parse
@@ -41,8 +49,10 @@ class PreviewFields(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     rrule: str | None = None
     text: str | None = None
     timezone: str | None = None
+    calendar: str | None = None
+    """Of the caller's: its dates are left out, with a note."""
     after: str | None = None
-    count: int = 10
+    count: Annotated[int, says(minimum=1, maximum=MAX_COUNT)] = 10
 
 
 @get("/v1/schedules/{schedule_id:str}/next", opt=access.needs("read"))
@@ -53,15 +63,17 @@ async def next_slots(
     query = Query(request, "count", "after")
     count = query.number("count", default=10, low=1, high=MAX_COUNT)
     id_ = paths.schedule_id(schedule_id)
-    found = await engine.db.run(lambda tx: schedules.standing(tx, caller, id_), read_only=True)
-    trigger = found.schedule.trigger
+    found = await engine.db.run(
+        lambda tx: schedules.standing(tx, caller, id_), read_only=True, tenant=caller.tenant.id
+    )
+    trigger = found.schedule.slots
     given = query.text("after")
     after = instant(given, "after", trigger.timezone) if given else engine.clock.now()
     return _upcoming(trigger, after, count)
 
 
 @post("/v1/preview", status_code=200, opt=access.needs("read"))
-async def preview_slots(request: AnyRequest, engine: TheEngine) -> Upcoming:
+async def preview_slots(request: AnyRequest, engine: TheEngine, caller: Caller) -> Response[bytes]:
     """The next slots of a trigger that is not stored anywhere."""
     fields = await bodies.read_as(request, PreviewFields)
     if not 1 <= fields.count <= MAX_COUNT:
@@ -70,8 +82,11 @@ async def preview_slots(request: AnyRequest, engine: TheEngine) -> Upcoming:
     zone_name = fields.timezone or "UTC"
     after = instant(fields.after, "after", zone_name) if fields.after else now
     trigger = _trigger(fields, now)
+    if fields.calendar is not None:
+        trigger = Filtered(trigger, await _days(engine, caller, fields.calendar))
     require_future(trigger, after)
-    return _upcoming(trigger, after, fields.count)
+    keyed = await asked(request, caller.tenant.id)
+    return await kept_afterwards(engine, keyed, Done(_upcoming(trigger, after, fields.count)))
 
 
 ROUTES = (next_slots, preview_slots)
@@ -91,6 +106,16 @@ def _trigger(fields: PreviewFields, now: datetime) -> Trigger:
         # Named as the caller named it; the trigger's own word for a part of it is in the message.
         zone_is_wrong = error.field == "timezone"
         raise bad_field("timezone" if zone_is_wrong else name, error.message) from error
+
+
+async def _days(engine: Engine, caller: Principal, name: str) -> Days:
+    async def work(tx: Tx) -> Days:
+        try:
+            return (await calendars.find(tx, caller.tenant.id, name)).days
+        except calendars.NoSuchCalendar as error:
+            raise bad_field("calendar", str(error)) from error
+
+    return await engine.db.run(work, read_only=True, tenant=caller.tenant.id)
 
 
 def _upcoming(trigger: Trigger, after: datetime, count: int) -> Upcoming:

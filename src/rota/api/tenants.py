@@ -7,10 +7,11 @@ it to know, so everything else answers as if it did not exist.
 from typing import Any
 from uuid import UUID
 
-from litestar import delete, get, patch, post
+from litestar import Response, delete, get, patch, post
 
 from rota.api import access, bodies, cursors, models, paths, views
 from rota.api.given import AnyRequest, Caller, Named, TheEngine
+from rota.api.once import Done, once
 from rota.api.problems import not_found
 from rota.api.queries import Query
 from rota.db import Tx
@@ -19,11 +20,15 @@ from rota.tenants.tenant import Principal, Tenant
 
 
 @post("/v1/tenants", opt=access.needs("admin"))
-async def create_tenant(request: AnyRequest, engine: TheEngine, caller: Caller) -> views.Tenant:
+async def create_tenant(request: AnyRequest, engine: TheEngine, caller: Caller) -> Response[bytes]:
     """Make a tenant."""
     access.require_operator(caller)
     given = await bodies.read_object(request)
-    return views.tenant(await engine.db.run(lambda tx: administer.create(tx, given)))
+
+    async def work(tx: Tx) -> Done:
+        return Done(views.tenant(await administer.create(tx, given)), 201)
+
+    return await once(request, engine, caller, work, across=True)
 
 
 @get("/v1/tenants", opt=access.needs("admin"))
@@ -33,7 +38,11 @@ async def list_tenants(request: AnyRequest, engine: TheEngine, caller: Caller) -
     limit = query.limit()
     after = cursors.decode(query.text("cursor"), UUID)
     if not caller.is_operator:
-        own = await engine.db.run(lambda tx: _find(tx, caller, caller.tenant.id), read_only=True)
+        own = await engine.db.run(
+            lambda tx: _find(tx, caller, caller.tenant.id),
+            read_only=True,
+            tenant=access.wall(caller),
+        )
         return models.Page(items=[views.tenant(own)], next_cursor=None)
 
     async def work(tx: Tx) -> list[Tenant]:
@@ -48,7 +57,11 @@ async def list_tenants(request: AnyRequest, engine: TheEngine, caller: Caller) -
 async def get_tenant(engine: TheEngine, caller: Caller, tenant_id: Named) -> views.Tenant:
     """One tenant."""
     id_ = paths.tenant_id(tenant_id)
-    return views.tenant(await engine.db.run(lambda tx: _find(tx, caller, id_), read_only=True))
+    return views.tenant(
+        await engine.db.run(
+            lambda tx: _find(tx, caller, id_), read_only=True, tenant=access.wall(caller)
+        )
+    )
 
 
 @patch("/v1/tenants/{tenant_id:str}", opt=access.needs("admin"))
@@ -64,7 +77,7 @@ async def update_tenant(
         access.require_operator(caller)
         return await administer.change(tx, id_, given)
 
-    return views.tenant(await engine.db.run(work))
+    return views.tenant(await engine.db.run(work, tenant=access.wall(caller)))
 
 
 @delete("/v1/tenants/{tenant_id:str}", opt=access.needs("admin"))
@@ -77,7 +90,7 @@ async def delete_tenant(engine: TheEngine, caller: Caller, tenant_id: Named) -> 
         access.require_operator(caller)
         await administer.remove(tx, id_)
 
-    await engine.db.run(work)
+    await engine.db.run(work, tenant=access.wall(caller))
 
 
 ROUTES = (create_tenant, list_tenants, get_tenant, update_tenant, delete_tenant)

@@ -19,6 +19,14 @@ EXCERPT = 500
 """Characters of a result that a list shows."""
 
 
+class StepShown(msgspec.Struct, frozen=True, kw_only=True):
+    """A step of a firing: waiting, running, succeeded, failed, cancelled, not_run; compensating,
+    compensated, compensation_failed."""
+
+    name: str
+    status: str
+
+
 class Firing(msgspec.Struct, frozen=True, kw_only=True):
     """One firing, live or ended; or a run of slots that were not fired, as one."""
 
@@ -39,6 +47,9 @@ class Firing(msgspec.Struct, frozen=True, kw_only=True):
     result_excerpt: str | None = None
     replay_of: str | None = None
     detached_until: datetime | None = None
+    progress: float | None = None
+    progress_note: str | None = None
+    steps: list[StepShown] | None = None
 
 
 class Attempt(msgspec.Struct, frozen=True, kw_only=True):
@@ -54,6 +65,8 @@ class Attempt(msgspec.Struct, frozen=True, kw_only=True):
     response_status: int | None
     response_headers: list[tuple[str, str]] | None
     response_body: str | None
+    step: str | None = None
+    compensating: bool = False
 
 
 class Slot(msgspec.Struct, frozen=True, kw_only=True):
@@ -72,6 +85,7 @@ class Tenant(msgspec.Struct, frozen=True, kw_only=True):
     weight: int
     max_concurrency: int | None
     create_rate: float | None
+    request_rate: float | None
     max_schedules: int | None
     min_interval: str
     created_at: datetime
@@ -104,6 +118,7 @@ def tenant(each: tenants.Tenant) -> Tenant:
         weight=each.weight,
         max_concurrency=each.max_concurrency,
         create_rate=each.create_rate,
+        request_rate=each.request_rate,
         max_schedules=each.max_schedules,
         min_interval=durations.compact(each.min_interval),
         created_at=each.created_at,
@@ -153,6 +168,11 @@ def schedule(standing: Standing) -> dict[str, Any]:
             "next_fire_at": standing.next_fire_at,
             "last_fire_at": standing.last_fire_at,
             "last_status": standing.last_status,
+            "monitor_state": standing.monitor_state,
+            "expected_at": standing.expected_at,
+            "last_ping_at": standing.last_ping_at,
+            # Shown with a single schedule alone, and to those who may write.
+            "ping_url": None,
             "version": schedule.version,
             "created_at": schedule.created_at,
             "updated_at": schedule.updated_at,
@@ -181,6 +201,9 @@ def firing(each: history.Firing, *, brief: bool = False) -> Firing:
         result_excerpt=excerpt[:EXCERPT] if brief and excerpt else excerpt,
         replay_of=None if each.replay_of is None else firing_id(each.replay_of),
         detached_until=each.detached_until,
+        progress=each.progress,
+        progress_note=each.progress_note,
+        steps=None if each.steps is None else msgspec.json.decode(each.steps, type=list[StepShown]),
     )
 
 
@@ -198,6 +221,8 @@ def attempt(each: history.Attempt) -> Attempt:
         response_status=each.response_status,
         response_headers=each.response_headers,
         response_body=None if body is None else body.decode("utf-8", errors="replace"),
+        step=each.step,
+        compensating=each.compensating,
     )
 
 

@@ -35,8 +35,12 @@ class Prepared:
     """An admin key that was made just now and is stored nowhere: show it."""
 
 
-async def prepare(db: Database, config: Config) -> Prepared:
-    """Bring the database up to this program. Any number of processes may do so at once."""
+async def prepare(db: Database, config: Config, *, make_key: bool = True) -> Prepared:
+    """Bring the database up to this program. Any number of processes may do so at once.
+
+    Without `make_key` no admin key is made where nobody would be shown it; the embedded server's
+    key is kept in its folder all the same.
+    """
     await migrate.apply(db)
     today = await db.run(today_of, read_only=True)
     await db.run(lambda tx: retention.ensure(tx, today), repeatable=True)
@@ -44,7 +48,9 @@ async def prepare(db: Database, config: Config) -> Prepared:
     async def settle(tx: Tx) -> Prepared:
         tenant = await tenants.default_tenant(tx, min_interval=_min_interval(config))
         installation = await read_installation(tx)
-        new_key = await tenants.first_admin_key(tx, config.admin_key)
+        new_key = None
+        if make_key or config.dsn is None:
+            new_key = await tenants.first_admin_key(tx, config.admin_key)
         if config.dsn is None:
             new_key = await _keep_key(tx, tenant, config, new_key)
         shown = None if config.admin_key else new_key

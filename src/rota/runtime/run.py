@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import signal
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final, TypeVar
 
 import uvloop
 
@@ -15,45 +15,70 @@ from rota.runtime.serve import Stop, running
 from rota.telemetry import log
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable
+    from contextlib import AbstractAsyncContextManager
 
     from rota.config import Config
     from rota.runtime.serve import Started
 
+T = TypeVar("T")
+
 _SIGNALS = (signal.SIGTERM, signal.SIGINT)
+_LEAVE_TIMEOUT: Final = 2.0
 
 
 def until_signalled(
     config: Config, *, on_started: Callable[[Started], None], verbose: bool = False
 ) -> None:
     """Serve until SIGTERM or SIGINT, then end in order. A second signal cuts the grace short."""
-    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        runner.run(_main(config, on_started, verbose=verbose))
+
+    async def main(bus: Bus, stop: Stop) -> None:
+        block = running(config, bus=bus, clock=SystemClock(), stop=stop)
+        await until_asked(block, stop=stop, on_started=on_started)
+
+    with_signals(main, verbose=verbose)
 
 
-async def _main(config: Config, on_started: Callable[[Started], None], *, verbose: bool) -> None:
-    bus = Bus()
-    stop = Stop()
-    listen_to_signals(stop)
-    end_log = log.start(bus, verbose=verbose)
-
-    def calmly(started: Started) -> None:
-        calm()
-        on_started(started)
-
-    try:
-        await serve(config, bus=bus, stop=stop, on_started=calmly)
-    finally:
-        end_log()
-
-
-async def serve(
-    config: Config, *, bus: Bus, stop: Stop, on_started: Callable[[Started], None]
-) -> None:
-    """Serve until `stop` is asked for, also while starting: what was begun is undone in order."""
+def with_signals(main: Callable[[Bus, Stop], Awaitable[None]], *, verbose: bool = False) -> None:
+    """Run it on a loop of its own, with a bus whose events are logged and a stop for signals."""
 
     async def run() -> None:
-        async with running(config, bus=bus, clock=SystemClock(), stop=stop) as started:
+        bus, stop = Bus(), Stop()
+        listen_to_signals(stop)
+        end_log = log.start(bus, verbose=verbose)
+        try:
+            await main(bus, stop)
+        finally:
+            end_log()
+            await _leave_behind()
+
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        runner.run(run())
+
+
+async def _leave_behind() -> None:
+    """End what still runs on the loop, and no longer wait for what will not end.
+
+    A task of the user's that swallows its cancellation would keep the process from ending, and
+    every further signal from being heard.
+    """
+    left = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in left:
+        task.cancel()
+    if left:
+        _, stubborn = await asyncio.wait(left, timeout=_LEAVE_TIMEOUT)
+        for task in stubborn:
+            asyncio._unregister_task(task)  # noqa: SLF001 - there is no other way past Runner.close
+
+
+async def until_asked(
+    block: AbstractAsyncContextManager[T], *, stop: Stop, on_started: Callable[[T], None]
+) -> None:
+    """Stay in the block until `stop` is asked for; also while it begins, and then it is undone."""
+
+    async def run() -> None:
+        async with block as started:
+            calm()
             on_started(started)
             began.set()
             await stop.asked.wait()

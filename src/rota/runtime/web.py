@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING
 import uvicorn
 
 from rota.errors import InvalidConfig
+from rota.runtime.bounded_http import BoundedHttp
 
 if TYPE_CHECKING:
     from collections.abc import Generator
 
     from litestar import Litestar
+    from uvicorn._types import ASGI3Application
 
 _BACKLOG = 2048
 _GRACE = timedelta(seconds=5)
@@ -56,10 +58,15 @@ class WebServer:
     """Uvicorn without its signal handlers: when to stop is decided by whoever started it."""
 
     def __init__(
-        self, app: Litestar, listener: socket.socket, *, grace: timedelta = _GRACE
+        self,
+        app: Litestar | ASGI3Application,
+        listener: socket.socket,
+        *,
+        grace: timedelta = _GRACE,
     ) -> None:
         config = uvicorn.Config(
             app,
+            http=BoundedHttp,
             log_config=None,
             access_log=False,
             lifespan="on",

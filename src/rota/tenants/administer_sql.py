@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from rota.tenants.tenant import Tenant
 
 _INSERT: LiteralString = """
-    INSERT INTO tenants (id, name, weight, max_concurrency, create_rate, max_schedules,
-                         min_interval)
-    VALUES ($1, $2, $3, $4, $5, $6, $7)
+    INSERT INTO tenants (id, name, weight, max_concurrency, create_rate, request_rate,
+                         max_schedules, min_interval)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
     ON CONFLICT (name) DO NOTHING
  RETURNING *
 """
@@ -34,8 +34,8 @@ _PAGE: LiteralString = """
 
 _UPDATE: LiteralString = """
     UPDATE tenants t
-       SET name = $2, weight = $3, max_concurrency = $4, create_rate = $5, max_schedules = $6,
-           min_interval = $7
+       SET name = $2, weight = $3, max_concurrency = $4, create_rate = $5, request_rate = $6,
+           max_schedules = $7, min_interval = $8
      WHERE t.id = $1 AND NOT EXISTS (SELECT FROM tenants o WHERE o.name = $2 AND o.id <> $1)
  RETURNING *
 """
@@ -88,6 +88,7 @@ def _values(terms: Terms) -> tuple[object, ...]:
         terms.weight,
         terms.max_concurrency,
         terms.create_rate,
+        terms.request_rate,
         terms.max_schedules,
         terms.min_interval,
     )

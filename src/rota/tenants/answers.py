@@ -6,7 +6,10 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final, LiteralString
 
+import msgspec
+
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from uuid import UUID
 
     from rota.db import Tx
@@ -23,12 +26,16 @@ _RESERVE: LiteralString = """
 """
 
 _FIND: LiteralString = """
-    SELECT fingerprint, status, content FROM answers WHERE tenant_id = $1 AND key = $2
+    SELECT fingerprint, status, content, headers FROM answers WHERE tenant_id = $1 AND key = $2
 """
 
 _KEEP: LiteralString = """
-    UPDATE answers SET status = $3, content = $4 WHERE tenant_id = $1 AND key = $2
+    UPDATE answers
+       SET status = $3, content = $4, headers = $5::jsonb
+     WHERE tenant_id = $1 AND key = $2
 """
+
+_RELEASE: LiteralString = "DELETE FROM answers WHERE tenant_id = $1 AND key = $2"
 
 _FORGET: LiteralString = """
     DELETE FROM answers
@@ -44,6 +51,7 @@ class Answer:
     fingerprint: bytes
     status: int
     content: bytes
+    headers: dict[str, str]
 
 
 async def reserve(tx: Tx, tenant_id: UUID, key: str, fingerprint: bytes) -> bool:
@@ -54,12 +62,29 @@ async def reserve(tx: Tx, tenant_id: UUID, key: str, fingerprint: bytes) -> bool
 async def find(tx: Tx, tenant_id: UUID, key: str) -> Answer | None:
     """The answer that was kept for the key."""
     row = await tx.fetch_row(_FIND, tenant_id, key)
-    return None if row is None else Answer(row["fingerprint"], row["status"], row["content"])
+    if row is None:
+        return None
+    headers = msgspec.json.decode(row["headers"], type=dict[str, str])
+    return Answer(row["fingerprint"], row["status"], row["content"], headers)
 
 
-async def keep(tx: Tx, tenant_id: UUID, key: str, *, status: int, content: bytes) -> None:
+async def keep(
+    tx: Tx,
+    tenant_id: UUID,
+    key: str,
+    *,
+    status: int,
+    content: bytes,
+    headers: Mapping[str, str],
+) -> None:
     """Answer so whenever the request comes again."""
-    await tx.execute(_KEEP, tenant_id, key, status, content)
+    written = msgspec.json.encode(dict(headers)).decode()
+    await tx.execute(_KEEP, tenant_id, key, status, content, written)
+
+
+async def release(tx: Tx, tenant_id: UUID, key: str) -> None:
+    """Give a reserved key back: nothing was done under it."""
+    await tx.execute(_RELEASE, tenant_id, key)
 
 
 async def forget(tx: Tx) -> int:

@@ -21,11 +21,14 @@ MAX_WEIGHT: Final = 1_000
 MAX_COUNT: Final = 1_000_000_000
 _SHORTEST = timedelta(seconds=1)
 # One in eleven days. A rate so small that the database takes it for 0 would be a fault.
-_SLOWEST: Final = 0.000001
+SLOWEST: Final = 0.000001
+FASTEST: Final = 1_000_000
 _LONGEST = timedelta(days=1)
 
 # A name is used in paths and on command lines: nothing to quote, nothing that looks like an id.
 _NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9 ._@-]*[A-Za-z0-9])?", re.ASCII)
+NAME_PATTERN: Final = rf"^(?![Tt][Ee][Nn]_){_NAME.pattern}$"
+"""The same for those who read the API's description."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,6 +39,7 @@ class Terms:
     weight: int = 1
     max_concurrency: int | None = None
     create_rate: float | None = None
+    request_rate: float | None = None
     max_schedules: int | None = None
     min_interval: timedelta = MIN_INTERVAL
 
@@ -72,8 +76,8 @@ def _read_one(name: str, value: object) -> object:
             return _name(value)
         case "weight":
             return _whole(value, name, MAX_WEIGHT, default=1)
-        case "create_rate":
-            return _rate(value)
+        case "create_rate" | "request_rate":
+            return _rate(value, name)
         case "min_interval":
             return _interval(value)
         case _:
@@ -96,14 +100,14 @@ def _whole(value: object, name: str, most: int, *, default: int | None = None) -
     raise _refused(name, f"a whole number from 1 to {most:,}", value)
 
 
-def _rate(value: object) -> float | None:
+def _rate(value: object, name: str) -> float | None:
     if value is None:
         return None
     number = value if isinstance(value, int | float) and not isinstance(value, bool) else 0
-    if _SLOWEST <= number <= 1_000_000:
+    if SLOWEST <= number <= FASTEST:
         return float(number)
-    expected = f"schedules a second, from {_SLOWEST:f} to 1,000,000"
-    raise _refused("create_rate", expected, value)
+    what = "schedules" if name == "create_rate" else "requests"
+    raise _refused(name, f"{what} a second, from {SLOWEST:f} to {FASTEST:,}", value)
 
 
 def _interval(value: object) -> timedelta:

@@ -22,7 +22,8 @@ _MAKE_TENANT: LiteralString = """
 """
 
 _TENANT: LiteralString = """
-    SELECT id, name, weight, max_concurrency, create_rate, max_schedules, min_interval, created_at
+    SELECT id, name, weight, max_concurrency, create_rate, request_rate, max_schedules,
+           min_interval, created_at
       FROM tenants
      WHERE name = $1
 """
@@ -43,8 +44,8 @@ _ADD_KEY: LiteralString = """
 
 _KEY_BY_PREFIX: LiteralString = """
     SELECT k.id AS key_id, k.prefix, k.sha256, k.scopes, k.expires_at, clock_timestamp() AS now,
-           t.id, t.name, t.weight, t.max_concurrency, t.create_rate, t.max_schedules,
-           t.min_interval, t.created_at
+           t.id, t.name, t.weight, t.max_concurrency, t.create_rate, t.request_rate,
+           t.max_schedules, t.min_interval, t.created_at
       FROM api_keys k
       JOIN tenants t ON t.id = k.tenant_id
      WHERE k.prefix = $1
@@ -207,6 +208,7 @@ def tenant_of(row: Row) -> Tenant:
         weight=row["weight"],
         max_concurrency=row["max_concurrency"],
         create_rate=cast("float | None", row["create_rate"]),
+        request_rate=cast("float | None", row["request_rate"]),
         max_schedules=row["max_schedules"],
         min_interval=row["min_interval"],
         created_at=row["created_at"],

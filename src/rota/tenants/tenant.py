@@ -30,6 +30,8 @@ class Tenant:
     max_concurrency: int | None = None
     create_rate: float | None = None
     """Schedules it may create in a second, on average."""
+    request_rate: float | None = None
+    """Requests it may make in a second, on average; None for what everybody may."""
     max_schedules: int | None = None
     min_interval: timedelta = MIN_INTERVAL
     """No schedule of it may have slots closer than this."""
@@ -42,7 +44,8 @@ class Principal:
 
     tenant: Tenant
     scopes: frozenset[Scope]
-    key_id: UUID
+    key_id: UUID | None
+    """None for whoever signed in with a token of `rota serve`."""
 
     @property
     def is_operator(self) -> bool:

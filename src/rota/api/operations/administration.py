@@ -18,7 +18,7 @@ _OPERATING = (
         path="/readyz",
         summary="Whether the process can serve: 503 while the database is away or it stops.",
         answer="Health",
-        problems=((503, "Not ready"),),
+        also=(503,),
     ),
 )
 

@@ -13,6 +13,8 @@ from rota.api.operations.operation import (
     Operation,
     read,
 )
+from rota.history.log import GROUPS
+from rota.history.queries import STATUSES
 
 _TOKEN = (403, "No token of this firing's attempt")
 
@@ -37,6 +39,7 @@ FIRINGS = (
         "All firings: the live ones first, then those that ended, the newest end first.",
         "FiringPage",
         *("since", "status", "schedule_id", "limit", "cursor"),
+        choices={"status": (*STATUSES, *GROUPS)},
     ),
     read(
         "list_dead",
@@ -76,6 +79,7 @@ FIRINGS = (
         body="CancelFields",
         optional_body=True,
         answer="Firing",
+        also=(202,),
         problems=(*KEY, UNKNOWN, STATE, *LARGE, WRONG, AWAY),
     ),
     Operation(

@@ -16,6 +16,9 @@ from rota.api.operations.operation import (
     Operation,
     read,
 )
+from rota.history.queries import STATUSES as FIRING_STATUSES
+
+STATUSES = ("active", "paused", "completed")
 
 
 def _control(verb: str, summary: str) -> Operation:
@@ -50,6 +53,7 @@ _MAKING = (
         "List, filter and search schedules, the newest first.",
         "SchedulePage",
         *("enabled", "job_type", "tag", "status", "q", "key", "name", "limit", "cursor"),
+        choices={"status": STATUSES},
     ),
     read("get_schedule", "/v1/schedules/{schedule_id}", "One schedule.", "Schedule"),
     Operation(
@@ -82,6 +86,7 @@ _MAKING = (
         scope="write",
         body="ScheduleFields",
         answer="Schedule",
+        also=(201,),
         problems=(CHANGED, *KEY, *LARGE, WRONG, SLOW, AWAY),
     ),
     Operation(
@@ -95,6 +100,7 @@ _MAKING = (
         body="BulkFields",
         answer="BulkResult",
         status=201,
+        also=(200,),
         problems=(*KEY, TAKEN, *LARGE, WRONG, SLOW, AWAY),
     ),
 )
@@ -158,6 +164,7 @@ _READS = (
         "Its firings, the newest first, live ones included.",
         "FiringPage",
         *("status", "limit", "cursor"),
+        choices={"status": FIRING_STATUSES},
     ),
     read(
         "why",
@@ -165,6 +172,7 @@ _READS = (
         "What became of a slot, and why.",
         "Why",
         "at",
+        required=("at",),
     ),
     read(
         "next_slots",

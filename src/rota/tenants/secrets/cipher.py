@@ -85,5 +85,9 @@ def place_of_signing(tenant_id: UUID, version: int) -> bytes:
     return b"rota signing\0" + tenant_id.bytes + version.to_bytes(8, "big")
 
 
+def place_of_channel(tenant_id: UUID, channel_id: UUID, version: int) -> bytes:
+    return b"rota channel\0" + tenant_id.bytes + channel_id.bytes + version.to_bytes(8, "big")
+
+
 def place_of_installation_key(name: str) -> bytes:
     return b"rota installation key\0" + name.encode()

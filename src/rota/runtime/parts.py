@@ -1,0 +1,196 @@
+"""The parts that do the work, by role: scheduler and worker, started and drained in order."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from rota.firing.loop import CHANNEL as TIMERS
+from rota.leases import Node, NodeSession
+from rota.runtime.callback import open_callback
+from rota.runtime.limits import host_limits
+from rota.runtime.scheduling import Scheduling
+from rota.runtime.targets import target_policy
+from rota.runtime.watching import start_watching
+from rota.schedules.definition import CELERY_LANE, HTTP_LANE, STREAM_LANE
+from rota.workers.celery import CeleryCaller
+from rota.workers.http import HttpCaller
+from rota.workers.last_moment import LastMoment
+from rota.workers.pool import Pace, Worker
+from rota.workers.streams import StreamCaller
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Collection, Mapping
+    from contextlib import AsyncExitStack
+    from datetime import timedelta
+
+    from rota.clock import Clock
+    from rota.config import Config
+    from rota.db import Listener
+    from rota.events import Bus
+    from rota.runtime.opening import Opened
+    from rota.workers.callback import Callback
+    from rota.workers.calls import Caller
+
+BUILT_IN = (HTTP_LANE, STREAM_LANE, CELERY_LANE)
+"""The lanes whose calls need no code of the user's."""
+
+
+class Stop:
+    """Somebody's wish that the server ends: asked for once, and again when it takes too long."""
+
+    def __init__(self) -> None:
+        self.asked = asyncio.Event()
+        self.hurried = asyncio.Event()
+
+    def ask(self) -> None:
+        (self.hurried if self.asked.is_set() else self.asked).set()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Program:
+    """What a program that runs the engine inside itself adds to it; a server adds nothing."""
+
+    lanes: Collection[str] = BUILT_IN
+    """Which of the built-in lanes its worker serves."""
+    open_callers: Callable[[AsyncExitStack, Engine], Mapping[str, Caller]] | None = None
+    """Opens the callers of further lanes, closed again by the stack."""
+    declare: Callable[[AsyncExitStack, Engine], Awaitable[None]] | None = None
+    """Called when the node has a name, and before it fires or claims anything."""
+    concurrency: int | None = None
+    """Attempts at once; the worker's usual number without it."""
+    has_client: bool = False
+    """Whether it asks things of the database itself, through a pool of its own."""
+    has_secrets: bool = True
+    """Whether its worker's calls, or its API, need what is sealed in the database."""
+    make_key: bool = False
+    """Whether somebody is there to be shown a first admin key."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Engine:
+    """What the parts work with."""
+
+    opened: Opened
+    node: Node
+    session: NodeSession
+    news: Listener
+    bus: Bus
+    clock: Clock
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parts:
+    """What does the work, by role."""
+
+    scheduling: Scheduling | None = None
+    worker: Worker | None = None
+
+
+async def start_parts(
+    stack: AsyncExitStack,
+    opened: Opened,
+    config: Config,
+    *,
+    news: Listener,
+    bus: Bus,
+    clock: Clock,
+    program: Program,
+) -> Parts:
+    """Begin to claim and to fire, as far as the roles say."""
+    node = Node.start(config.roles)
+    session = NodeSession(opened.dsn, node, bus=bus, clock=clock)
+    await stack.enter_async_context(session)
+    engine = Engine(opened=opened, node=node, session=session, news=news, bus=bus, clock=clock)
+    start_watching(stack, opened, config, node_id=node.id, bus=bus, clock=clock)
+    if program.declare is not None:
+        await program.declare(stack, engine)
+    worker = None
+    if "worker" in config.roles:
+        worker = await _start_worker(stack, engine, config, program)
+    scheduling = None
+    if "scheduler" in config.roles:
+        scheduling = Scheduling(
+            opened.db,
+            config,
+            node=node,
+            session=session,
+            news=news.subscribe(TIMERS),
+            bus=bus,
+            clock=clock,
+        )
+        scheduling.start()
+    return Parts(scheduling=scheduling, worker=worker)
+
+
+async def _start_worker(
+    stack: AsyncExitStack, engine: Engine, config: Config, program: Program
+) -> Worker:
+    opened = engine.opened
+    callback = await open_callback(opened.db, opened.vault, config)
+    callers = await _built_in(stack, engine, config, program.lanes, callback)
+    if program.open_callers is not None:
+        callers |= program.open_callers(stack, engine)
+    worker = Worker(
+        opened.db,
+        id_=engine.node.id,
+        callers=callers,
+        listener=engine.news,
+        pace=_pace(config, program),
+        limits=host_limits(config),
+        bus=engine.bus,
+        clock=engine.clock,
+        has_tokens=callback is not None,
+    )
+    await worker.start()
+    return worker
+
+
+async def _built_in(
+    stack: AsyncExitStack,
+    engine: Engine,
+    config: Config,
+    lanes: Collection[str],
+    callback: Callback | None,
+) -> dict[str, Caller]:
+    policy = target_policy(config)
+    last_moment = LastMoment(engine.opened.db, engine.opened.vault, clock=engine.clock)
+    callers: dict[str, Caller] = {}
+    if HTTP_LANE in lanes:
+        http = HttpCaller(policy, last_moment=last_moment, callback=callback)
+        callers[HTTP_LANE] = await stack.enter_async_context(http)
+    if STREAM_LANE in lanes:
+        streams = StreamCaller(policy, last_moment=last_moment)
+        callers[STREAM_LANE] = await stack.enter_async_context(streams)
+    if CELERY_LANE in lanes:
+        celery = CeleryCaller(config.celery_broker_url, last_moment=last_moment)
+        callers[CELERY_LANE] = stack.enter_context(celery)
+    return callers
+
+
+def _pace(config: Config, program: Program) -> Pace:
+    usual = Pace(lead=config.lead)
+    if program.concurrency is None:
+        return usual
+    return Pace(lead=config.lead, concurrency=program.concurrency, prefetch=program.concurrency)
+
+
+async def drain(parts: Parts, stop: Stop, grace: timedelta) -> None:
+    """Claim no more, give the leases back, finish what runs; at a second signal, leave it.
+
+    What is left then is rescued by others: the node's session ends with the process.
+    """
+    # Whatever ends the block, the API says from now on that it is stopping.
+    stop.asked.set()
+    working = asyncio.create_task(parts.worker.stop(grace=grace)) if parts.worker else None
+    if parts.scheduling is not None:
+        await parts.scheduling.stop()
+    if working is None:
+        return
+    hurried = asyncio.create_task(stop.hurried.wait())
+    await asyncio.wait({working, hurried}, return_when=asyncio.FIRST_COMPLETED)
+    hurried.cancel()
+    if not working.done():
+        working.cancel()
+    await asyncio.gather(working, hurried, return_exceptions=True)

@@ -1,0 +1,139 @@
+"""How many requests a tenant may make (S12): one limit over all nodes, kept over restarts.
+
+Nodes take tokens out of the tenant's bucket by the handful; whoever finds its purse empty waits for
+one statement, together with all others who do. A node that dies takes its handful along: the tenant
+gets less then, never more.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import math
+from collections import OrderedDict
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Final, LiteralString
+
+from rota.errors import CallerError, RotaError
+from rota.tenants.bucket import Bucket, Purse, Taken
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+    from rota.clock import Clock
+    from rota.db import Database, Tx
+    from rota.tenants.tenant import Tenant
+
+BURST_SECONDS: Final = 2.0
+"""What a bucket holds when nothing else is said: so many seconds of its rate."""
+_MOST_REMEMBERED: Final = 10_000
+
+# Locked until the new value commits: two nodes cannot both take the last one.
+_LOCK: LiteralString = """
+    SELECT spent_until, clock_timestamp() AS now FROM request_pace WHERE tenant_id = $1 FOR UPDATE
+"""
+
+_ENSURE: LiteralString = """
+    INSERT INTO request_pace (tenant_id, spent_until)
+    SELECT id, clock_timestamp() FROM tenants WHERE id = $1
+    ON CONFLICT DO NOTHING
+"""
+
+_SPEND: LiteralString = "UPDATE request_pace SET spent_until = $2 WHERE tenant_id = $1"
+
+
+class TooManyRequests(CallerError):
+    """More than the tenant may ask; `retry_after` is when it may go on, in whole seconds."""
+
+    def __init__(self, rate: float, retry_after: float) -> None:
+        self.retry_after = max(1, math.ceil(retry_after))
+        super().__init__(
+            f"expected at most {rate:g} requests a second of this tenant, got more. "
+            f"Try again in {self.retry_after} s"
+        )
+
+
+class RequestPace:
+    """The requests of all tenants that one node may answer.
+
+    `rate` is for tenants that have none of their own; 0 for no limit. `burst` is how many may come
+    at once at that rate, and in proportion at another.
+    """
+
+    def __init__(
+        self, db: Database, *, clock: Clock, rate: float, burst: int | None = None
+    ) -> None:
+        self._db = db
+        self._clock = clock
+        self._rate = rate
+        self._burst_seconds = burst / rate if burst and rate else BURST_SECONDS
+        self._purses: OrderedDict[UUID, Purse] = OrderedDict()
+        self._leases: dict[UUID, asyncio.Task[None]] = {}
+
+    async def spend(self, tenant: Tenant) -> None:
+        """Count one request of the tenant; `TooManyRequests` when it may have none now."""
+        bucket = self._bucket(tenant)
+        if bucket is None:
+            return
+        purse = self._purse(tenant.id)
+        while not purse.spend(self._clock.monotonic()):
+            wait = purse.wait(self._clock.monotonic())
+            if wait is not None:
+                raise TooManyRequests(bucket.rate, wait)
+            # Shielded: who hangs up must not take the others' handful along.
+            await asyncio.shield(self._lease(tenant.id, bucket, purse))
+        if purse.is_low(self._clock.monotonic()):
+            self._lease(tenant.id, bucket, purse)
+
+    def _bucket(self, tenant: Tenant) -> Bucket | None:
+        rate = tenant.request_rate or self._rate
+        if not rate:
+            return None
+        return Bucket(rate=rate, burst=max(1, int(rate * self._burst_seconds)))
+
+    def _purse(self, tenant_id: UUID) -> Purse:
+        purse = self._purses.setdefault(tenant_id, Purse())
+        self._purses.move_to_end(tenant_id)
+        while len(self._purses) > _MOST_REMEMBERED:
+            self._purses.popitem(last=False)
+        return purse
+
+    def _lease(self, tenant_id: UUID, bucket: Bucket, purse: Purse) -> asyncio.Task[None]:
+        """The one lease of this tenant that is under way; begun if there is none."""
+        lease = self._leases.get(tenant_id)
+        if lease is None:
+            lease = asyncio.create_task(self._fill(tenant_id, bucket, purse))
+            self._leases[tenant_id] = lease
+            lease.add_done_callback(lambda _: self._leases.pop(tenant_id, None))
+            lease.add_done_callback(_heard)
+        return lease
+
+    async def _fill(self, tenant_id: UUID, bucket: Bucket, purse: Purse) -> None:
+        wanted = min(purse.handful, bucket.handful)
+        # A commit in doubt is made again: at worst a handful is lost.
+        taken = await self._db.run(lambda tx: take(tx, tenant_id, bucket, wanted), repeatable=True)
+        purse.fill(self._clock.monotonic(), taken, bucket.handful)
+
+
+async def take(tx: Tx, tenant_id: UUID, bucket: Bucket, wanted: int) -> Taken:
+    """Up to so many tokens out of the tenant's bucket, by the database's clock."""
+    row = await tx.fetch_row(_LOCK, tenant_id)
+    if row is None:
+        await tx.execute(_ENSURE, tenant_id)
+        row = await tx.fetch_row(_LOCK, tenant_id)
+    if row is None:
+        # The tenant is being deleted; its key is refused in a moment.
+        return Taken(1, 0.0, 0.0)
+    spent_until: datetime = row["spent_until"]
+    now: datetime = row["now"]
+    ahead = (spent_until - now).total_seconds()
+    taken = bucket.take(wanted, ahead=ahead)
+    if taken.count or taken.ahead < ahead:
+        await tx.execute(_SPEND, tenant_id, now + timedelta(seconds=taken.ahead))
+    return taken
+
+
+def _heard(lease: asyncio.Task[None]) -> None:
+    """Perhaps nobody waits for it: trouble is told to the next request that needs a token."""
+    with contextlib.suppress(RotaError, asyncio.CancelledError):
+        lease.result()

@@ -1,0 +1,165 @@
+"""Requests per tenant (S12): 429 with Retry-After; one limit for all nodes, kept over restarts."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+import httpx
+from tests.api.conftest import Api, caller, problem
+
+from rota.api.app import create
+from rota.db import Database
+from rota.tenants import request_pace
+from rota.tenants.bucket import Bucket
+from rota.tenants.request_pace import RequestPace
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator
+
+    import pytest
+
+    from rota.api.engine import Engine
+
+SLOW = 0.001
+"""A token in a quarter of an hour: within a test, what the bucket holds is all there is."""
+
+
+@asynccontextmanager
+async def _node(engine: Engine, dsn: str, *, rate: float, burst: int) -> AsyncGenerator[Api]:
+    """Another server on the same database, with connections and purses of its own."""
+    async with await Database.open(dsn, pool_size=4) as db:
+        pace = RequestPace(db, clock=engine.clock, rate=rate, burst=burst)
+        node = replace(engine, db=db, pace=pace)
+        transport = httpx.ASGITransport(create(node))  # pyright: ignore[reportArgumentType] - ASGI
+        async with httpx.AsyncClient(transport=transport, base_url="http://rota") as http:
+            yield Api(http, node, {})
+
+
+def _as(node: Api, who: Api) -> Api:
+    return replace(node, headers=who.headers)
+
+
+async def _passed(api: Api, count: int) -> int:
+    """How many of so many requests at once were answered; the others are proper refusals."""
+    answers = await asyncio.gather(*(api.get("/v1/schedules") for _ in range(count)))
+    for each in answers:
+        if each.status_code != 200:
+            problem(each, 429)
+            assert int(each.headers["retry-after"]) >= 1
+    return sum(each.status_code == 200 for each in answers)
+
+
+async def test_whoever_asks_too_much_is_told_when_to_come_back(
+    engine: Engine, dsn: str, api: Api
+) -> None:
+    async with _node(engine, dsn, rate=SLOW, burst=3) as node:
+        assert await _passed(_as(node, api), 5) == 3
+        answer = await _as(node, api).post("/v1/schedules", {})
+        assert "requests a second" in problem(answer, 429)["detail"]
+        assert 900 <= int(answer.headers["retry-after"]) <= 1000
+
+
+async def test_two_nodes_share_one_limit(engine: Engine, dsn: str, api: Api) -> None:
+    async with (
+        _node(engine, dsn, rate=SLOW, burst=20) as one,
+        _node(engine, dsn, rate=SLOW, burst=20) as other,
+    ):
+        passed = await asyncio.gather(_passed(_as(one, api), 30), _passed(_as(other, api), 30))
+        assert sum(passed) == 20
+
+
+async def test_a_restart_gives_nothing_back(engine: Engine, dsn: str, api: Api) -> None:
+    async with _node(engine, dsn, rate=SLOW, burst=4) as before:
+        assert await _passed(_as(before, api), 4) == 4
+    async with _node(engine, dsn, rate=SLOW, burst=4) as after:
+        assert await _passed(_as(after, api), 2) == 0
+
+
+async def test_others_are_not_held_up_by_whoever_floods(
+    engine: Engine, http: httpx.AsyncClient, dsn: str, api: Api
+) -> None:
+    """A asks a hundred times what it may; B gets every answer."""
+    quiet = await caller(engine, http, "read", tenant="quiet")
+    async with _node(engine, dsn, rate=SLOW, burst=5) as node:
+        flood = asyncio.create_task(_passed(_as(node, api), 500))
+        assert await _passed(_as(node, quiet), 5) == 5
+        assert await flood == 5
+
+
+async def test_refusing_a_flood_asks_nothing_of_the_database(
+    engine: Engine, dsn: str, api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with _node(engine, dsn, rate=SLOW, burst=2) as node:
+        await _passed(_as(node, api), 4)
+        taken: list[object] = []
+
+        async def take(*args: object) -> None:
+            taken.append(args)
+
+        monkeypatch.setattr(request_pace, "take", take)
+        assert await _passed(_as(node, api), 200) == 0
+        assert not taken
+
+
+async def test_many_requests_share_few_leases(
+    engine: Engine, dsn: str, api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    leases: list[int] = []
+    real = request_pace.take
+
+    async def counted(*args: object) -> object:
+        leases.append(1)
+        return await real(*args)  # pyright: ignore[reportArgumentType] - as it was called
+
+    monkeypatch.setattr(request_pace, "take", counted)
+    async with _node(engine, dsn, rate=5_000, burst=10_000) as node:
+        for _ in range(10):
+            assert await _passed(_as(node, api), 50) == 50
+    assert len(leases) <= 40
+
+
+async def test_a_tenants_own_rate_counts_and_may_be_raised(
+    engine: Engine, http: httpx.AsyncClient, dsn: str, api: Api
+) -> None:
+    theirs = await caller(engine, http, "read", tenant="acme")
+    tenants = (await api.get("/v1/tenants")).json()["items"]
+    [acme] = [each["id"] for each in tenants if each["name"] == "acme"]
+    # A new node each time, which has not heard of the rate before.
+    await api.patch(f"/v1/tenants/{acme}", {"request_rate": SLOW})
+    async with _node(engine, dsn, rate=0, burst=1) as node:
+        assert await _passed(_as(node, theirs), 20) == 1
+        # Nobody else has a limit.
+        assert await _passed(_as(node, api), 20) == 20
+    await api.patch(f"/v1/tenants/{acme}", {"request_rate": 10_000})
+    async with _node(engine, dsn, rate=0, burst=1) as node:
+        # Empty at first, and not for as long as at the rate before.
+        await _passed(_as(node, theirs), 1)
+        await engine.clock.sleep(timedelta(milliseconds=50))
+        assert await _passed(_as(node, theirs), 20) == 20
+
+
+async def test_who_lacks_a_right_pays_too_and_who_has_no_key_does_not(
+    engine: Engine, http: httpx.AsyncClient, dsn: str
+) -> None:
+    reader = await caller(engine, http, "read", tenant="reader")
+    async with _node(engine, dsn, rate=SLOW, burst=2) as node:
+        statuses = [(await _as(node, reader).get("/v1/keys")).status_code for _ in range(3)]
+        assert statuses == [403, 403, 429]
+        for path in ("/healthz", "/readyz", "/docs", "/openapi.json"):
+            assert (await node.get(path)).status_code == 200
+        assert (await node.get("/v1/schedules")).status_code == 401
+
+
+async def test_the_bucket_of_a_tenant_that_is_gone_is_gone_too(api: Api) -> None:
+    made = (await api.post("/v1/tenants", {"name": "acme"})).json()
+    async with api.engine.db.transaction() as tx:
+        tenant_id = await tx.fetch_value("SELECT id FROM tenants WHERE name = 'acme'")
+        await request_pace.take(tx, tenant_id, Bucket(rate=1, burst=1), 1)
+    assert (await api.delete(f"/v1/tenants/{made['id']}")).status_code == 204
+    async with api.engine.db.transaction() as tx:
+        assert await tx.fetch_value("SELECT count(*) FROM request_pace") == 0
+        await request_pace.take(tx, tenant_id, Bucket(rate=1, burst=1), 1)
