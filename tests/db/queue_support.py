@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import secrets
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, LiteralString
 from uuid import UUID, uuid4
 
 from rota import ids
+from rota.queue import plain_sql
 from rota.queue.claim import Claim, claim
 from rota.queue.finish import Settlement, Tried
 from rota.schedules import definition as definitions
@@ -154,9 +156,16 @@ async def firing_rows(db: Database) -> dict[UUID, Row]:
         return {row["id"]: row for row in await tx.fetch("SELECT * FROM firings")}
 
 
+_ATTEMPTS: LiteralString = f"""
+    SELECT * FROM (SELECT * FROM attempts UNION ALL {plain_sql.TOLD}) AS a
+     ORDER BY firing_id, attempt
+"""
+
+
 async def attempt_rows(db: Database) -> list[Row]:
+    """All attempts, those that a firing tells of by itself among them."""
     async with db.transaction() as tx:
-        return await tx.fetch("SELECT * FROM attempts ORDER BY firing_id, attempt")
+        return await tx.fetch(_ATTEMPTS)
 
 
 async def register_node(tx: Tx, node: UUID, lock_key: int) -> None:
@@ -170,3 +179,13 @@ async def register_node(tx: Tx, node: UUID, lock_key: int) -> None:
 
 def some_worker() -> UUID:
     return uuid4()
+
+
+async def until_waiting(tx: Tx, count: int) -> None:
+    """Until so many sessions of this database wait for a lock."""
+    async with asyncio.timeout(5):
+        while count > await tx.fetch_value(
+            "SELECT count(*) FROM pg_stat_activity "
+            "WHERE datname = current_database() AND wait_event_type = 'Lock'"
+        ):
+            await tx.execute("SELECT pg_sleep(0.01), pg_stat_clear_snapshot()")

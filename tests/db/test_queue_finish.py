@@ -349,3 +349,22 @@ _WAITS = """
     SELECT EXISTS (SELECT FROM pg_stat_activity
                     WHERE datname = current_database() AND wait_event_type = 'Lock')
 """
+
+
+async def test_a_firing_that_ends_at_its_first_attempt_tells_when_it_was_due(db: Database) -> None:
+    """What its lateness is counted from; of others nobody can tell."""
+    schedule = await make_schedule(db, overlap_policy="allow")
+    now, me = await database_now(db), some_worker()
+    for n in range(3):
+        await fire(db, schedule, now + n * SECOND)
+    first, skipped, again = await take(db, me)
+    later = ended(again, status=None, retry_at=await _soon(db), tried=Tried(outcome="failed"))
+    unmade = ended(skipped, "skipped", started_at=None, tried=None)
+    async with db.transaction() as tx:
+        await settle(tx, me, [ended(first), unmade, later])
+    (again,) = await take(db, me, lead=timedelta(minutes=1))
+    async with db.transaction() as tx:
+        await settle(tx, me, [ended(again)])
+    rows = await firing_rows(db)
+    assert rows[first.id]["due_at"] == first.available_at
+    assert rows[skipped.id]["due_at"] is rows[again.id]["due_at"] is None

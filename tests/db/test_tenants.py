@@ -125,6 +125,7 @@ async def test_a_revoked_key_is_refused_within_a_second(db: Database) -> None:
     principal = await authenticator.authenticate(key.text)
     assert principal is not None
     async with db.transaction() as tx:
+        assert principal.key_id is not None
         assert await service.revoke_key(tx, tenant, principal.key_id)
         assert not await service.revoke_key(tx, tenant, principal.key_id)
     assert timedelta(seconds=1) > TTL

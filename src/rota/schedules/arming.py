@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from rota import timers
 from rota.triggers.limits import Limited
+from rota.triggers.never import is_timed
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -24,6 +25,11 @@ def next_slot(schedule: Schedule, *, fired: int, now: datetime) -> datetime | No
     return trigger.next_after(now)
 
 
+def goes_on(schedule: Schedule, slot: datetime | None) -> bool:
+    """Whether it can still fire: it has this slot to come, or needs none to fire."""
+    return slot is not None or not is_timed(schedule.trigger)
+
+
 def open_slot(
     schedule: Schedule, *, fired: int, now: datetime, known: Collection[datetime]
 ) -> datetime | None:
@@ -40,6 +46,8 @@ def open_slot(
 
 def due_at(schedule_id: UUID, definition: Definition, slot: datetime) -> datetime:
     """When a slot is due: as much later as the schedule's share of jitter and window says."""
+    if not definition.jitter_seconds and not definition.fire_window_seconds:
+        return slot
     return slot + timers.offset(schedule_id, definition.spread_window)
 
 

@@ -16,6 +16,8 @@ from rota import ids, timers
 from rota.errors import InvalidInput
 from rota.schedules import live_sql
 from rota.schedules.changing import hold
+from rota.triggers.english import explain
+from rota.triggers.never import is_timed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -72,6 +74,11 @@ def slots_between(
         raise InvalidInput(
             "Invalid to: expected an instant that has passed; what lies ahead fires by itself",
             field="to",
+        )
+    if not is_timed(trigger):
+        raise InvalidInput(
+            f"Invalid from: the schedule has no slots to fire: it fires {explain(trigger)}",
+            field="from",
         )
     found = list(islice(_slots(trigger, since, until), MAX_SLOTS + 1))
     if len(found) > MAX_SLOTS:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from rota.triggers.at import At
 from rota.triggers.cron import Cron
 from rota.triggers.interval import Interval
+from rota.triggers.never import Never
 from rota.triggers.preview import innermost, slots
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ def tighter_than(trigger: Trigger, least: timedelta, *, after: datetime) -> time
 
 def _cannot_be(trigger: Trigger, least: timedelta) -> bool:
     """What can be told without measuring, which is most of what people write."""
-    if isinstance(trigger, At) or least <= _SECOND:
+    if isinstance(trigger, At | Never) or least <= _SECOND:
         return not isinstance(trigger, Interval)
     if not isinstance(trigger, Cron) or least > _MINUTE:
         return False

@@ -12,12 +12,23 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Literal
 
 from rota import timers
-from rota.schedules import arming, fields, live_sql, names, sql, when
-from rota.schedules.creating import anchor, insert, stripped
+from rota.schedules import (
+    after_links,
+    arming,
+    carry_sql,
+    fields,
+    live_sql,
+    monitoring,
+    names,
+    sql,
+    when,
+)
+from rota.schedules.creating import anchor, calendars_of, insert, stripped
 from rota.schedules.errors import InvalidSchedule, NoSuchSchedule, Problem, VersionChanged
 from rota.schedules.passed import passed
 from rota.schedules.saved import Saved
 from rota.targets import OPEN, TargetPolicy
+from rota.triggers.never import is_timed
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -68,7 +79,11 @@ async def upsert_by_key(
         if schedule_id is None:
             now = await sql.now(tx)
             made = fields.read(
-                whole, now=anchor(now), min_interval=tenant.min_interval, targets=targets
+                whole,
+                now=anchor(now),
+                min_interval=tenant.min_interval,
+                targets=targets,
+                calendars=await calendars_of(tx, tenant, whole),
             )
             saved = await insert(tx, tenant, [made], shards=shards, now=now)
             if saved:
@@ -188,6 +203,7 @@ async def _replace(
         min_interval=tenant.min_interval,
         require_future=False,
         targets=targets,
+        calendars=await calendars_of(tx, tenant, whole),
     )
     new = stripped(read.definition)
     schedule, outcome = held.schedule, "unchanged"
@@ -199,12 +215,14 @@ async def _replace(
         switched = await (_resume if read.definition.enabled else _pause)(tx, held)
         if switched is not schedule:
             schedule, outcome = switched, "updated"
-    return Saved(schedule=schedule, outcome=outcome, warnings=read.warnings)
+    warnings = (*read.warnings, *await after_links.warnings(tx, schedule))
+    return Saved(schedule=schedule, outcome=outcome, warnings=warnings)
 
 
 async def _edit(tx: Tx, held: _Held, read: Parsed, new: Definition) -> Schedule:
     retimed = _is_retimed(held.schedule.definition, new)
-    if retimed and read.next_slot is None:
+    filtered = held.schedule.definition.calendar != new.calendar
+    if (retimed or filtered) and read.next_slot is None and is_timed(read.trigger):
         wrong = when.no_future(read.trigger, held.now)
         raise InvalidSchedule((Problem(_trigger_field(new), wrong),))
     schedule = replace(
@@ -214,15 +232,23 @@ async def _edit(tx: Tx, held: _Held, read: Parsed, new: Definition) -> Schedule:
         version=held.schedule.version + 1,
         anchor_at=anchor(held.now) if retimed else held.schedule.anchor_at,
         updated_at=held.now,
+        calendar=read.calendar,
     )
+    await after_links.change(tx, held.schedule, schedule)
     await _record_overdue(tx, held, "edited")
-    await _carry_over(tx, schedule, held.now)
+    await _carry_over(tx, schedule, held)
     taken_back = await _take_back(tx, schedule, "edited", but=schedule.version)
     held = replace(held, fired=max(held.fired - taken_back, 0))
     slot = await _first_open_slot(tx, schedule, held)
-    schedule = replace(schedule, status=_status(schedule.status, slot))
+    if not arming.goes_on(schedule, slot):
+        schedule = replace(schedule, status="completed")
+    elif schedule.status != "paused":
+        schedule = replace(schedule, status="active")
     await sql.update(tx, schedule)
     await _set_timer(tx, schedule, slot, fired=held.fired)
+    if held.schedule.definition.monitor is not None and new.monitor is None:
+        await monitoring.forget(tx, schedule.id)
+    await monitoring.arm(tx, [schedule], now=held.now)
     return schedule
 
 
@@ -235,6 +261,8 @@ async def _pause(tx: Tx, held: _Held, reason: str | None = None) -> Schedule:
         return schedule
     await timers.park(tx, schedule.id)
     await timers.uncount(tx, schedule.id, await _take_back(tx, schedule, "paused"))
+    if schedule.definition.monitor is not None:
+        await monitoring.park(tx, [schedule.id])
     return await _switch(tx, held, "paused", reason)
 
 
@@ -243,8 +271,11 @@ async def _resume(tx: Tx, held: _Held) -> Schedule:
         return held.schedule
     await _record_overdue(tx, held, "paused")
     slot = await _first_open_slot(tx, held.schedule, held)
-    schedule = await _switch(tx, held, "active" if slot else "completed")
+    goes_on = arming.goes_on(held.schedule, slot)
+    schedule = await _switch(tx, held, "active" if goes_on else "completed")
     await _set_timer(tx, schedule, slot, fired=held.fired)
+    await live_sql.free_enqueued(tx, schedule.id)
+    await monitoring.arm(tx, [schedule], now=held.now)
     return schedule
 
 
@@ -277,17 +308,21 @@ async def _first_open_slot(tx: Tx, schedule: Schedule, held: _Held) -> datetime 
     return arming.open_slot(schedule, fired=held.fired, now=held.now, known=known)
 
 
-async def _carry_over(tx: Tx, schedule: Schedule, now: datetime) -> None:
+async def _carry_over(tx: Tx, schedule: Schedule, held: _Held) -> None:
     """Slots ahead that are in the queue already, and that it still has, fire as edited."""
+    now, trigger = held.now, schedule.trigger
+    if not is_timed(trigger):
+        await live_sql.lock_live(tx, schedule.id)
+        await carry_sql.carry_over_asked(tx, schedule, before=held.schedule.definition)
+        return
     if schedule.status == "paused":
         return
     await live_sql.lock_live(tx, schedule.id)
-    trigger = schedule.trigger
-    ahead = await live_sql.prepared(tx, schedule.id, after=now)
+    ahead = await carry_sql.prepared(tx, schedule.id, after=now)
     slots = [slot for slot in ahead if trigger.next_after(slot - _TICK) == slot]
     if slots:
         spread = arming.due_at(schedule.id, schedule.definition, now) - now
-        await live_sql.carry_over(tx, schedule, slots, spread=spread)
+        await carry_sql.carry_over(tx, schedule, slots, spread=spread)
 
 
 async def _take_back(tx: Tx, schedule: Schedule, reason: Reason, *, but: int | None = None) -> int:
@@ -299,7 +334,9 @@ async def _take_back(tx: Tx, schedule: Schedule, reason: Reason, *, but: int | N
     """
     if not await live_sql.lock_live(tx, schedule.id):
         return 0
-    taken = await live_sql.take(tx, schedule.id, but=but)
+    if reason == "paused":
+        await live_sql.hold_enqueued(tx, schedule.id)
+    taken = await live_sql.take(tx, schedule.id, but=but, enqueued=reason != "paused")
     await live_sql.record(tx, schedule, taken, status="skipped", reason=reason)
     unbegun = sum(each.triggered_by == "schedule" and each.attempt == 0 for each in taken)
     return unbegun + await live_sql.recall(tx, schedule.id, reason, but=but)
@@ -312,9 +349,3 @@ def _is_retimed(old: Definition, new: Definition) -> bool:
 
 def _trigger_field(definition: Definition) -> str:
     return next(name for name in names.TRIGGERS if getattr(definition, name) is not None)
-
-
-def _status(before: Status, slot: datetime | None) -> Status:
-    if slot is None:
-        return "completed"
-    return "paused" if before == "paused" else "active"

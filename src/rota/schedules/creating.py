@@ -11,24 +11,43 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import msgspec
-
-from rota import ids, timers
 from rota.errors import CallerError
-from rota.schedules import arming, definition, fields, sql
-from rota.schedules.errors import DuplicateKey, InvalidSchedule, Problem, QuotaReached
-from rota.schedules.saved import Saved
-from rota.schedules.schedule import Schedule, shard_of
+from rota.schedules import after_links, calendar_field, draft, making, sql
+from rota.schedules.alike import Reader
+from rota.schedules.calendars import sql as calendars_sql
+from rota.schedules.calendars.calendar import Calendars
+from rota.schedules.draft import stripped
+from rota.schedules.errors import DuplicateKey, InvalidSchedule, Problem
+from rota.schedules.making import Made, anchor
 from rota.targets import OPEN, TargetPolicy
-from rota.tenants import create_pace
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from datetime import datetime
 
     from rota.db import Database, Tx
+    from rota.schedules.alike_kept import Memory
+    from rota.schedules.draft import Draft
     from rota.schedules.fields import Parsed
+    from rota.schedules.saved import Saved
     from rota.tenants.tenant import Tenant
+
+__all__ = [
+    "MAX_MANY",
+    "Batch",
+    "anchor",
+    "calendars_of",
+    "create",
+    "create_each",
+    "create_many",
+    "insert",
+    "make_each",
+    "make_many",
+    "read_many",
+    "store_each",
+    "store_many",
+    "stripped",
+]
 
 MAX_MANY = 10_000
 #: Nobody mends more at once, and an answer must not be larger than its question.
@@ -37,10 +56,10 @@ _MOST_PROBLEMS = 100
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Many schedules as they were read at `now`: each a definition, or what is wrong with it."""
+    """Many schedules as they were read at `now`: each a draft, or what is wrong with it."""
 
     now: datetime
-    read: list[Parsed | InvalidSchedule]
+    read: list[Draft | InvalidSchedule]
 
 
 async def create(
@@ -55,12 +74,38 @@ async def create(
 
     `InvalidSchedule` with all that is wrong with them, `DuplicateKey` when the key is in use.
     """
-    now = await sql.now(tx)
-    parsed = fields.read(given, now=anchor(now), min_interval=tenant.min_interval, targets=targets)
-    saved = await insert(tx, tenant, [parsed], shards=shards, now=now)
-    if not saved:
-        raise DuplicateKey((parsed.definition.key,))
-    return saved[0]
+    [done] = await create_each(tx, tenant, [given], shards=shards, targets=targets)
+    if isinstance(done, CallerError):
+        raise done
+    return done
+
+
+async def create_each(
+    tx: Tx,
+    tenant: Tenant,
+    items: Sequence[Mapping[str, object]],
+    *,
+    shards: int,
+    targets: TargetPolicy = OPEN,
+    memory: Memory | None = None,
+    now: datetime | None = None,
+) -> list[Saved | CallerError]:
+    """Those that can be made, as `create` would each; for each of the others, why not.
+
+    `memory` is of earlier ones under the same `targets`, and makes it quicker; so does `now`, when
+    the database's clock is known already.
+    """
+    now = now or await sql.now(tx)
+    known = await calendars_of(tx, tenant, *items)
+    reader = Reader(
+        now=anchor(now),
+        min_interval=tenant.min_interval,
+        targets=targets,
+        calendars=known,
+        memory=memory,
+    )
+    batch = Batch(now, [reader.whole(each) for each in items])
+    return await store_each(tx, tenant, batch, shards=shards)
 
 
 async def create_many(
@@ -77,111 +122,79 @@ async def create_many(
 
 
 async def store_many(tx: Tx, tenant: Tenant, batch: Batch, *, shards: int) -> list[Saved]:
-    """All of them, or none: the error then names every item that stood in the way.
-
-    In `InvalidSchedule` a field is called `items[3].cron_expr`.
-    """
-    problems = [
-        Problem(f"items[{at}].{problem.field}", problem.message)
-        for at, each in enumerate(batch.read)
-        if isinstance(each, InvalidSchedule)
-        for problem in each.problems
-    ]
-    if problems:
-        raise InvalidSchedule(tuple(problems[:_MOST_PROBLEMS]))
-    parsed = [each for each in batch.read if not isinstance(each, CallerError)]
-    _refuse_twins(parsed)
-    saved = await insert(tx, tenant, parsed, shards=shards, now=batch.now)
-    if len(saved) < len(parsed):
-        stored = {each.schedule.key for each in saved}
-        raise DuplicateKey(
-            tuple(p.definition.key for p in parsed if p.definition.key not in stored)
-        )
-    return saved
+    """As `make_many`: the whole of each."""
+    made = await make_many(tx, tenant, batch, shards=shards)
+    return [each.saved(tenant, shards=shards, now=batch.now) for each in made]
 
 
 async def store_each(
     tx: Tx, tenant: Tenant, batch: Batch, *, shards: int
 ) -> list[Saved | CallerError]:
-    """Those that can be made; for each of the others, why not. In the order of the items."""
-    read = batch.read
-    first: dict[str, int] = {}
-    for at, each in enumerate(read):
-        if not isinstance(each, CallerError):
-            first.setdefault(each.definition.key, at)
-    chosen = {at: p for at, p in enumerate(read) if not isinstance(p, CallerError)}
-    parsed = [p for at, p in chosen.items() if first[p.definition.key] == at]
+    """As `make_each`: the whole of those that were made."""
+    made = await make_each(tx, tenant, batch, shards=shards)
+    return [
+        each if isinstance(each, CallerError) else each.saved(tenant, shards=shards, now=batch.now)
+        for each in made
+    ]
 
-    stored = await insert(tx, tenant, parsed, shards=shards, now=batch.now)
-    saved = {each.schedule.key: each for each in stored}
-    results: list[Saved | CallerError] = []
-    for at, each in enumerate(read):
-        if isinstance(each, CallerError):
-            results.append(each)
-        elif first[each.definition.key] == at and each.definition.key in saved:
-            results.append(saved[each.definition.key])
-        else:
-            results.append(DuplicateKey((each.definition.key,)))
-    return results
+
+async def make_many(tx: Tx, tenant: Tenant, batch: Batch, *, shards: int) -> list[Made]:
+    """All of them, or none: the error then names every item that stood in the way.
+
+    In `InvalidSchedule` a field is called `items[3].cron_expr`.
+    """
+    drafts = [each for each in batch.read if not isinstance(each, CallerError)]
+    if len(drafts) < len(batch.read):
+        _refuse_all({at: e for at, e in enumerate(batch.read) if isinstance(e, InvalidSchedule)})
+    _refuse_twins(drafts)
+    refused = await _refused(tx, tenant, drafts)
+    _refuse_all({at: refused[e.key] for at, e in enumerate(drafts) if e.key in refused})
+    made = await making.store(tx, tenant, drafts, shards=shards, now=batch.now)
+    if len(made) < len(drafts):
+        stored = {each.draft.key for each in made}
+        raise DuplicateKey(tuple(each.key for each in drafts if each.key not in stored))
+    return made
+
+
+async def make_each(
+    tx: Tx, tenant: Tenant, batch: Batch, *, shards: int
+) -> list[Made | CallerError]:
+    """Those that can be made; for each of the others, why not. In the order of the items."""
+    first: dict[str, int] = {}
+    for at, each in enumerate(batch.read):
+        if not isinstance(each, CallerError):
+            first.setdefault(each.key, at)
+    chosen = [batch.read[at] for at in first.values()]
+    drafts = [each for each in chosen if not isinstance(each, CallerError)]
+    refused = await _refused(tx, tenant, drafts)
+    if refused:
+        drafts = [each for each in drafts if each.key not in refused]
+    made = await making.store(tx, tenant, drafts, shards=shards, now=batch.now)
+    done: dict[str, Made | CallerError] = {each.draft.key: each for each in made}
+    done |= refused
+    return [
+        each
+        if isinstance(each, CallerError)
+        else (done.get(each.key) if first[each.key] == at else None) or DuplicateKey((each.key,))
+        for at, each in enumerate(batch.read)
+    ]
 
 
 async def insert(
     tx: Tx, tenant: Tenant, parsed: Sequence[Parsed], *, shards: int, now: datetime
 ) -> list[Saved]:
     """Store and arm those whose key is free, in the order given."""
-    if not parsed:
-        return []
-    await _check_quota(tx, tenant, len(parsed))
-    anchor_at = anchor(now)
-    drafts = [_draft(tenant, each, shards=shards, now=now) for each in parsed]
-    rows = [
-        sql.NewSchedule(
-            id=draft.id,
-            key=draft.key,
-            status=draft.status,
-            shard=draft.shard,
-            definition=definition.encode(draft.definition),
-        )
-        for draft in drafts
-    ]
-    stored = await sql.insert(tx, tenant.id, rows, anchor_at=anchor_at, at=now)
-    kept = [(d, p) for d, p in zip(drafts, parsed, strict=True) if d.id in stored]
-    await timers.arm(tx, [arming.timer(d, p.next_slot) for d, p in kept if p.next_slot])
-    return [Saved(schedule=d, outcome="created", warnings=p.warnings) for d, p in kept]
+    drafts = [draft.of(each) for each in parsed]
+    for wrong in (await _refused(tx, tenant, drafts)).values():
+        raise wrong
+    made = await making.store(tx, tenant, drafts, shards=shards, now=now)
+    return [each.saved(tenant, shards=shards, now=now) for each in made]
 
 
-def _draft(tenant: Tenant, parsed: Parsed, *, shards: int, now: datetime) -> Schedule:
-    id_ = ids.new(at=now)
-    return Schedule(
-        id=id_,
-        tenant_id=tenant.id,
-        key=parsed.definition.key,
-        name=parsed.definition.name,
-        status="active" if parsed.definition.enabled else "paused",
-        version=1,
-        shard=shard_of(id_, shards),
-        anchor_at=anchor(now),
-        definition=stripped(parsed.definition),
-        created_at=now,
-        updated_at=now,
-    )
-
-
-def stripped(given: definition.Definition) -> definition.Definition:
-    """Without `enabled`: whether it is active is told by its status alone."""
-    return given if given.enabled else msgspec.structs.replace(given, enabled=True)
-
-
-def anchor(now: datetime) -> datetime:
-    """Whole milliseconds, as an id has them: slots are read by people."""
-    return now.replace(microsecond=now.microsecond // 1000 * 1000)
-
-
-async def _check_quota(tx: Tx, tenant: Tenant, more: int) -> None:
-    most = tenant.max_schedules
-    if most is not None and await sql.count(tx, tenant.id) + more > most:
-        raise QuotaReached(most)
-    await create_pace.spend(tx, tenant, more)
+async def calendars_of(tx: Tx, tenant: Tenant, *items: Mapping[str, object]) -> Calendars:
+    """The calendars that the fields name: they stay as they are until the transaction ends."""
+    names = calendar_field.wanted(items)
+    return await calendars_sql.share(tx, tenant.id, names) if names else Calendars()
 
 
 async def read_many(
@@ -190,32 +203,54 @@ async def read_many(
     items: Sequence[Mapping[str, object]],
     *,
     targets: TargetPolicy = OPEN,
+    memory: Memory | None = None,
 ) -> Batch:
-    """What the items say, before any of them is stored."""
+    """What the items say, before any of them is stored; `memory` is as in `create_each`."""
     if len(items) > MAX_MANY:
         wrong = f"Invalid items: expected at most {MAX_MANY}, got {len(items)}"
         raise InvalidSchedule((Problem("items", wrong),))
-    now = await db.run(sql.now, read_only=True)
+    names = calendar_field.wanted(items)
 
-    def read() -> list[Parsed | InvalidSchedule]:
-        return [_read_one(each, tenant, anchor(now), targets) for each in items]
+    async def look(tx: Tx) -> tuple[datetime, Calendars]:
+        known = await calendars_sql.named(tx, tenant.id, names) if names else Calendars()
+        return await sql.now(tx), known
+
+    now, known = await db.run(look, read_only=True)
+
+    reader = Reader(
+        now=anchor(now),
+        min_interval=tenant.min_interval,
+        targets=targets,
+        calendars=known,
+        memory=memory,
+    )
+
+    def read() -> list[Draft | InvalidSchedule]:
+        return [reader.draft(each) for each in items]
 
     # In a thread, and before the transaction: a second of work here must neither keep the loop
     # from firing nor hold locks.
     return Batch(now, await asyncio.to_thread(read))
 
 
-def _read_one(
-    given: Mapping[str, object], tenant: Tenant, now: datetime, targets: TargetPolicy
-) -> Parsed | InvalidSchedule:
-    try:
-        return fields.read(given, now=now, min_interval=tenant.min_interval, targets=targets)
-    except InvalidSchedule as problem:
-        return problem
+async def _refused(tx: Tx, tenant: Tenant, drafts: Sequence[Draft]) -> dict[str, InvalidSchedule]:
+    """By key, those that must not follow whom they would follow."""
+    following = [each.parsed.definition for each in drafts if each.parsed is not None]
+    return await after_links.refused(tx, tenant.id, following)
 
 
-def _refuse_twins(parsed: Sequence[Parsed]) -> None:
-    counts = Counter(each.definition.key for each in parsed)
-    twins = tuple(key for key, count in counts.items() if count > 1)
-    if twins:
-        raise DuplicateKey(twins)
+def _refuse_all(wrong: Mapping[int, InvalidSchedule]) -> None:
+    """Nothing, or all that is wrong with the items at these places."""
+    problems = [
+        Problem(f"items[{at}].{problem.field}", problem.message)
+        for at, each in wrong.items()
+        for problem in each.problems
+    ]
+    if problems:
+        raise InvalidSchedule(tuple(problems[:_MOST_PROBLEMS]))
+
+
+def _refuse_twins(drafts: Sequence[Draft]) -> None:
+    counts = Counter(each.key for each in drafts)
+    if len(counts) < len(drafts):
+        raise DuplicateKey(tuple(key for key, count in counts.items() if count > 1))

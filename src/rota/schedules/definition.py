@@ -17,16 +17,24 @@ from typing import TYPE_CHECKING, Any, Literal
 import msgspec
 
 from rota.errors import ContractBroken
+from rota.schedules import after as following
 from rota.schedules import codes
+from rota.schedules import monitor as monitors
+from rota.schedules.after import After  # noqa: TC001 - read at run time, by msgspec
+from rota.schedules.monitor import Monitor  # noqa: TC001 - as above
+from rota.schedules.steps import Step  # noqa: TC001 - as above
 from rota.targets import CeleryTarget, HttpTarget, StreamTarget, Target, TaskTarget
 from rota.triggers.at import At
+from rota.triggers.calendars import Filtered
 from rota.triggers.cron import Cron
 from rota.triggers.interval import Interval
 from rota.triggers.limits import Limited
+from rota.triggers.never import Never
 from rota.triggers.parse import parse
 from rota.triggers.recurrence import Recurrence
 
 if TYPE_CHECKING:
+    from rota.triggers.calendars import Days
     from rota.triggers.trigger import Trigger
 
 MisfirePolicy = Literal["fire_late", "fire_most_recent", "skip"]
@@ -54,20 +62,28 @@ class Definition(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     description: str = ""
     tags: tuple[str, ...] = ()
 
-    # When: exactly one of these five.
+    # When: exactly one of these.
     cron_expr: str | None = None
     interval: str | int | float | None = None
     """As written: "5m", "PT5M", or seconds."""
     run_at: datetime | None = None
     rrule: str | None = None
     text: str | None = None
+    after: After | None = None
+    """When a firing of another schedule has ended."""
+    monitor: Monitor | None = None
+    """When pings do not come in time: it calls nothing, and so has no target."""
+    on_demand: bool | None = None
+    """True: only when somebody asks for a run."""
     # The frame it is seen through.
     timezone: str = "UTC"
     start_at: datetime | None = None
     end_at: datetime | None = None
     max_firings: int | None = None
+    calendar: str | None = None
+    """The name of a calendar of its tenant's: on dates that it leaves out there is no slot."""
 
-    # Where to: exactly one of target_url, job_type, stream and celery_task.
+    # Where to: exactly one of target_url, job_type, stream, celery_task and steps.
     target_url: str | None = None
     method: str = "POST"
     headers: dict[str, str] = {}
@@ -77,6 +93,8 @@ class Definition(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A Redis stream, as redis://host/name."""
     celery_task: str | None = None
     queue: str = "default"
+    steps: tuple[Step, ...] | None = None
+    """Calls one after another, each with what undoes it."""
 
     payload: Any = None
     idempotency_key: str | None = None
@@ -111,18 +129,19 @@ class Definition(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """How it was asked to begin; whether it is active now is its schedule's status."""
 
     def __post_init__(self) -> None:
-        if self.timeout_seconds == 0:
+        if self.timeout_seconds == 0 and self.steps is None:
             usual = HTTP_TIMEOUT_SECONDS if self.job_type is None else TASK_TIMEOUT_SECONDS
             msgspec.structs.force_setattr(self, "timeout_seconds", usual)
 
-    def trigger(self, anchor_at: datetime) -> Trigger:
+    def trigger(self, anchor_at: datetime, days: Days | None = None) -> Trigger:
         """The instants it names.
 
         `anchor_at` is the schedule's: what an interval without `start_at` counts from, and what
         "tomorrow" in a text is the morrow of, so that it means the same whenever it is read again.
+        `days` are its calendar's, if it has one.
         """
         trigger = _anchored(self._bare_trigger(anchor_at), self.start_at or anchor_at)
-        return _limited(trigger, self.start_at, self.end_at, self.max_firings)
+        return _limited(trigger, days, self.start_at, self.end_at, self.max_firings)
 
     def _bare_trigger(self, anchor_at: datetime) -> Trigger:
         if self.cron_expr is not None:
@@ -135,11 +154,37 @@ class Definition(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
             return Recurrence.parse(self.rrule, self.timezone)
         if self.text is not None:
             return parse(self.text, self.timezone, now=anchor_at)
+        return self._untimed_trigger(anchor_at)
+
+    def _untimed_trigger(self, anchor_at: datetime) -> Trigger:
+        if self.after is not None:
+            return following.trigger(self.after, self.timezone)
+        if self.monitor is not None:
+            return monitors.never(monitors.slots(self.monitor, self.timezone, anchor_at))
+        if self.on_demand:
+            return Never("on_demand", "when somebody asks for a run", self.timezone)
         raise ContractBroken(f"the definition of {self.key!r} has no trigger")
+
+    def expected(self, anchor_at: datetime, days: Days | None = None) -> Trigger | None:
+        """The slots for which pings are expected; None when it is no monitor."""
+        if self.monitor is None:
+            return None
+        trigger = monitors.slots(self.monitor, self.timezone, anchor_at)
+        return trigger if days is None else Filtered(trigger, days)
+
+    def of_step(self, step: Step, *, compensating: bool = False) -> Definition:
+        """The definition of one of its calls, as of a schedule that makes no other.
+
+        What undoes a step is always delivered at least once: half undone is not undone.
+        """
+        delivery = "at_least_once" if compensating else self.delivery
+        return msgspec.structs.replace(self, steps=None, delivery=delivery, **step.call)
 
     @property
     def target(self) -> Target:
-        """What a firing calls."""
+        """What a firing calls first."""
+        if self.steps is not None:
+            return self.of_step(self.steps[0]).target
         if self.target_url is not None:
             return HttpTarget(
                 url=self.target_url, method=self.method, headers=self.headers, body=self.body
@@ -154,7 +199,9 @@ class Definition(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def lane(self) -> str:
-        """Which workers' queue its firings wait in."""
+        """Which workers' queue its firings wait in, at first."""
+        if self.steps is not None:
+            return self.of_step(self.steps[0]).lane
         if self.target_url is not None:
             return HTTP_LANE
         if self.stream is not None:
@@ -163,11 +210,19 @@ class Definition(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def host(self) -> str | None:
-        """The host it calls, with a port that is not the usual; None for a task."""
+        """The host it calls, with a port that is not the usual; None for a task or a monitor."""
+        if self.monitor is not None:
+            return None
         target = self.target
         if isinstance(target, HttpTarget):
             return target.host
         return target.place if isinstance(target, StreamTarget) else None
+
+    @property
+    def sends(self) -> tuple[object, ...]:
+        """All that a request is made of: two that are equal here send the same."""
+        target = None if self.monitor is not None else self.target
+        return (target, self.payload, self.idempotency_key, self.steps)
 
     @property
     def timeout(self) -> timedelta:
@@ -214,14 +269,23 @@ def _anchored(trigger: Trigger, at: datetime) -> Trigger:
 
 
 def _limited(
-    trigger: Trigger, start_at: datetime | None, end_at: datetime | None, max_firings: int | None
+    trigger: Trigger,
+    days: Days | None,
+    start_at: datetime | None,
+    end_at: datetime | None,
+    max_firings: int | None,
 ) -> Trigger:
-    """One `Limited` with the limits given and those that the text has itself; none, no wrapper."""
+    """One `Limited` with the limits given and those that the text has itself; none, no wrapper.
+
+    Beneath it the calendar's `Filtered`, if there is one.
+    """
     if isinstance(trigger, Limited):
         start_at = max(filter(None, (start_at, trigger.start_at)), default=None)
         end_at = min(filter(None, (end_at, trigger.end_at)), default=None)
         max_firings = min(filter(None, (max_firings, trigger.max_firings)), default=None)
         trigger = trigger.trigger
+    if days is not None and not isinstance(trigger, Never):
+        trigger = Filtered(trigger, days)
     if start_at is None and end_at is None and max_firings is None:
         return trigger
     return Limited(trigger, start_at, end_at, max_firings)

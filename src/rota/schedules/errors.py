@@ -7,6 +7,7 @@ CallerError
 ├── DuplicateKey            another schedule of the tenant has the key
 ├── VersionChanged          it is not, or no more, of the version that the caller knows
 ├── QuotaReached            the tenant has as many schedules as it may have
+├── IsAMonitor              it waits for pings, so there is nothing to run
 └── CannotReplay            the firing is not one that can be repeated
 """
 
@@ -19,6 +20,7 @@ __all__ = [
     "CannotReplay",
     "DuplicateKey",
     "InvalidSchedule",
+    "IsAMonitor",
     "NoSuchSchedule",
     "Problem",
     "QuotaReached",
@@ -65,6 +67,13 @@ class VersionChanged(CallerError):
 
 class CannotReplay(CallerError):
     """The firing stands for several slots, or its schedule is gone."""
+
+
+class IsAMonitor(CallerError):
+    """A run is asked for of what runs nothing."""
+
+    def __init__(self) -> None:
+        super().__init__("expected a schedule with a target, got a monitor: ping it instead")
 
 
 class QuotaReached(CallerError):

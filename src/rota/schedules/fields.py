@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, Any, cast
 import msgspec
 
 from rota import durations
-from rota.schedules import codes, names, when
+from rota.schedules import after, calendar_field, codes, monitor, names, steps, target_fields, when
 from rota.schedules.definition import (
-    ASYNC_TIMEOUT_SECONDS,
     BackoffShape,
     Capture,
     Definition,
@@ -26,22 +25,14 @@ from rota.schedules.definition import (
 )
 from rota.schedules.errors import InvalidSchedule
 from rota.schedules.values import Values, same_json
-from rota.targets import (
-    OPEN,
-    CeleryTarget,
-    HttpTarget,
-    InvalidTarget,
-    StreamTarget,
-    TargetPolicy,
-    TaskTarget,
-)
-from rota.targets.celery import USUAL_QUEUE
+from rota.targets import OPEN, TargetPolicy
 from rota.triggers.keys import schedule_key
 from rota.triggers.warnings import warnings
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
+    from rota.schedules.calendars.calendar import Calendars, Known
     from rota.triggers.trigger import Trigger
 
 MAX_NAME = 200
@@ -51,6 +42,7 @@ MAX_IDEMPOTENCY_KEY = 120
 
 _DAY = 86_400
 _NOTHING = timedelta()
+_AS_THEY_ARE = frozenset((str, int, float, bool, dict, list))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,10 +53,12 @@ class Parsed:
     trigger: Trigger
     """Its trigger, anchored at the instant it was read."""
     next_slot: datetime | None
-    """The first slot after that instant."""
+    """The first slot after that instant at which it fires."""
     warnings: tuple[str, ...]
     given: frozenset[str]
     """The fields that were given."""
+    calendar: Known | None = None
+    """The one that was named, as it was when this was read."""
 
 
 def read(
@@ -74,25 +68,31 @@ def read(
     min_interval: timedelta = _NOTHING,
     require_future: bool = True,
     targets: TargetPolicy = OPEN,
+    calendars: Calendars | None = None,
 ) -> Parsed:
     """The definition that the fields describe; `InvalidSchedule` with all that is wrong.
 
-    `targets` is what the operator lets be called, as far as a URL tells.
+    `targets` is what the operator lets be called, as far as a URL tells. `calendars` has the one
+    that the fields name, if it is there; without it a calendar is taken at its word and not used.
     `require_future=False` lets pass what has no slot left: a change of something else about it.
     """
     values = Values(fields)
     values.problems += names.unknown(fields)
     draft = _draft(values)
-    trigger = when.read_trigger(values, draft, now)
+    calendar = calendar_field.read(values, draft, calendars)
+    trigger = when.read_trigger(values, draft, now, days=calendar and calendar.days)
     next_slot = None
     if trigger is not None:
         # As the trigger has it, which a text or a rule may have named itself.
         draft["timezone"] = trigger.timezone
-        next_slot = when.read_next_slot(values, trigger, now, require_future=require_future)
-        when.check_cadence(values, trigger, min_interval, now)
+        # Of a monitor, the slots for which it expects pings; it has no others.
+        slots = when.expected(draft, now, calendar and calendar.days) or trigger
+        slot = when.read_next_slot(values, slots, now, require_future=require_future)
+        when.check_cadence(values, slots, min_interval, now)
+        next_slot = slot if slots is trigger else None
     _name(values, draft, trigger)
-    _target(values, draft)
-    _permitted(values, draft, targets)
+    target_fields.read(values, draft)
+    target_fields.permitted(values, draft, targets)
     if values.problems or trigger is None:
         raise InvalidSchedule(tuple(values.problems))
     return Parsed(
@@ -101,18 +101,22 @@ def read(
         next_slot=next_slot,
         warnings=tuple(warnings(trigger, after=now)),
         given=frozenset(name for name in fields if values.given(name)),
+        calendar=calendar,
     )
 
 
 def write(definition: Definition) -> dict[str, Any]:
     """The fields that `read` makes this definition of, defaults included."""
-    target = next(name for name in names.TARGETS if getattr(definition, name) is not None)
+    target = next((name for name in names.TARGETS if getattr(definition, name) is not None), None)
     other = names.foreign(target)
     fields: dict[str, Any] = {}
     for name in definition.__struct_fields__:
         value = getattr(definition, name)
         if value is not None and name not in other:
             fields[name] = _written(value)
+    if definition.steps is not None and not definition.timeout_seconds:
+        # Each step has its own, the usual of its kind.
+        del fields["timeout_seconds"]
     return fields
 
 
@@ -124,6 +128,8 @@ def merge(definition: Definition, changes: Mapping[str, object]) -> dict[str, An
     fields = write(definition)
     if any(changes.get(name) is not None for name in names.TRIGGERS):
         _drop(fields, names.TRIGGERS)
+        if changes.get("monitor") is not None:
+            _drop(fields, (*names.TARGETS, *names.HTTP_ONLY, *names.TASK_ONLY, "timeout_seconds"))
         if "timezone" not in changes and when.is_the_texts_own_zone(definition):
             _drop(fields, ("timezone",))
     if any(changes.get(name) is not None and name not in fields for name in names.TARGETS):
@@ -222,98 +228,36 @@ def _short(key: str) -> str:
     return f"{key[: MAX_KEY - 33]}~{digest}"
 
 
-def _target(values: Values, draft: dict[str, Any]) -> None:
-    if not values.exactly_one(names.TARGETS, names.TARGETS_NOT_YET, "what it calls"):
-        return
-    kind = next(name for name in names.TARGETS if values.given(name))
-    for name, owners in names.foreign(kind).items():
-        if values.given(name):
-            values.problem(name, f"expected it only beside {owners}")
-    try:
-        _READ_TARGET[kind](values, draft)
-    except InvalidTarget as error:
-        values.problems += error.problems
-
-
-def _http_target(values: Values, draft: dict[str, Any]) -> None:
-    url = values.text("target_url", most=10_000, default=None)
-    method = values.text("method", most=20, default="POST")
-    headers = values.headers("headers")
-    body = values.raw("body")
-    if body is not None and not isinstance(body, str):
-        values.problem("body", "expected text; JSON goes into payload")
-        body = None
-    if body is not None and values.given("payload"):
-        values.problem("body", "expected either body or payload, got both")
-    if body is not None and "\0" in body:
-        values.problem("body", "expected text without the character NUL")
-        body = None
-    target = HttpTarget.read(url or "https://x", method=method, headers=headers, body=body)
-    draft["success_on"], draft["retry_on"] = codes.read(values, "success_on", "retry_on")
-    draft["async_timeout_seconds"] = values.seconds(
-        "async_timeout_seconds", low=1, high=7 * _DAY, default=ASYNC_TIMEOUT_SECONDS
-    )
-    draft |= {
-        "target_url": url,
-        "method": target.method,
-        "headers": dict(target.headers),
-        "body": target.body,
-    }
-
-
-def _permitted(values: Values, draft: dict[str, Any], targets: TargetPolicy) -> None:
-    url, stream = draft.get("target_url"), draft.get("stream")
-    if url is not None and (wrong := targets.wrong_with_url(url)):
-        values.problem("target_url", wrong)
-    if stream is not None and (wrong := StreamTarget.read(stream).wrong_by(targets)):
-        values.problem("stream", wrong)
-
-
-def _task_target(values: Values, draft: dict[str, Any]) -> None:
-    job_type = values.text("job_type", most=1_000, default=None)
-    queue = values.text("queue", most=1_000, default="default")
-    target = TaskTarget.read(job_type or "x", queue)
-    draft |= {"job_type": job_type, "queue": target.queue}
-
-
-def _stream_target(values: Values, draft: dict[str, Any]) -> None:
-    stream = values.text("stream", most=10_000, default=None)
-    if stream is not None:
-        StreamTarget.read(stream)
-        draft["stream"] = stream
-
-
-def _celery_target(values: Values, draft: dict[str, Any]) -> None:
-    task = values.text("celery_task", most=1_000, default=None)
-    queue = values.text("queue", most=1_000, default=USUAL_QUEUE)
-    target = CeleryTarget.read(task or "x", queue)
-    draft |= {"celery_task": task, "queue": target.queue}
-
-
-_READ_TARGET = {
-    "target_url": _http_target,
-    "job_type": _task_target,
-    "stream": _stream_target,
-    "celery_task": _celery_target,
-}
-
-
 def _drop(fields: dict[str, Any], dropped: tuple[str, ...]) -> None:
     for name in dropped:
         fields.pop(name, None)
 
 
 def _written(value: Any) -> Any:
+    if type(value) in _AS_THEY_ARE:
+        return value
     if isinstance(value, timedelta):
         return durations.compact(value)
     if isinstance(value, datetime):
         return when.show_instant(value)
-    return list(cast("tuple[str, ...]", value)) if isinstance(value, tuple) else value
+    if isinstance(value, tuple):
+        return [_written(each) for each in cast("tuple[Any, ...]", value)]
+    write_as = _WRITERS.get(type(cast("object", value)))
+    return value if write_as is None else write_as(value)
+
+
+_WRITERS: dict[type, Callable[[Any], Any]] = {
+    after.After: after.written,
+    monitor.Monitor: monitor.written,
+    steps.Step: steps.written,
+}
 
 
 def same(one: Definition, other: Definition) -> bool:
     """Whether nothing has changed but how it should begin."""
     # The payload once more, as JSON: to Python {"on": 1} and {"on": true} are equal.
-    return msgspec.structs.replace(one, enabled=True) == msgspec.structs.replace(
-        other, enabled=True
-    ) and same_json(one.payload, other.payload)
+    return (
+        msgspec.structs.replace(one, enabled=True) == msgspec.structs.replace(other, enabled=True)
+        and same_json(one.payload, other.payload)
+        and (one.steps is None or same_json(write(one)["steps"], write(other)["steps"]))
+    )

@@ -9,7 +9,7 @@ from rota import ids
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from datetime import datetime, timedelta
+    from datetime import datetime
     from uuid import UUID
 
     from rota.db import Tx
@@ -17,33 +17,17 @@ if TYPE_CHECKING:
     from rota.schedules.schedule import Schedule
 
 # Until the transaction ends no worker claims, ends or frees one of these; and none can be added, as
-# whoever adds one has the timer or the schedule, which are ours. Blocked ones last: an end frees a
-# blocked one, perhaps of an older slot (a backfill's), and two that wait for each other's rows
-# would wait for ever.
+# whoever adds one has the timer or the schedule, which are ours: but for a program that enqueues,
+# which asks nobody (`queue.held_sql`). In the order of their ids, as workers end them: of delayed
+# runs that is not the order of their instants. Blocked ones last: an end frees a blocked one,
+# perhaps of an older slot (a backfill's), and two that wait for each other's rows would wait for
+# ever.
+#
+# One that has come past its first step is under way, also between two of them: a change of its
+# schedule leaves it alone (`saga`), and only an end that is asked for turns it back.
 _LOCK_LIVE: LiteralString = """
-    SELECT state FROM queue
-     WHERE schedule_id = $1 ORDER BY state = 'blocked', scheduled_for, id FOR UPDATE
-"""
-
-# Prepared ahead, by the schedule itself, and not begun as far as anybody can tell from here.
-_PREPARED: LiteralString = """
-    SELECT scheduled_for FROM queue
-     WHERE schedule_id = $1 AND scheduled_for > $2 AND triggered_by = 'schedule'
-       AND attempt <= CASE state WHEN 'running' THEN 1 ELSE 0 END AND cancel_reason IS NULL
-"""
-
-# Whoever holds one hears of it and lets go of it; claimed again, it is of the new version.
-_CARRY_OVER: LiteralString = """
-    WITH carried AS (
-        UPDATE queue
-           SET version = $3, priority = $4, lane = $5, host = $6,
-               available_at = scheduled_for + $7::interval
-         WHERE schedule_id = $1 AND scheduled_for = ANY ($2::timestamptz[])
-           AND triggered_by = 'schedule'
-     RETURNING schedule_id, state
-    )
-    SELECT pg_notify('rota_recall', schedule_id::text)
-      FROM (SELECT DISTINCT schedule_id FROM carried WHERE state = 'running') AS held
+    SELECT CASE WHEN saga IS NULL THEN state ELSE 'running' END AS state FROM queue
+     WHERE schedule_id = $1 ORDER BY state = 'blocked', id FOR UPDATE
 """
 
 _KNOWN_SLOTS: LiteralString = """
@@ -57,7 +41,26 @@ _KNOWN_SLOTS: LiteralString = """
 _TAKE: LiteralString = """
     DELETE FROM queue
      WHERE schedule_id = $1 AND state <> 'running' AND version IS DISTINCT FROM $2
+       AND saga IS NULL AND ($3 OR triggered_by <> 'enqueue')
  RETURNING id, version, scheduled_for, attempt, triggered_by, catch_up, replay_of, payload
+"""
+
+# What a program has enqueued is not the schedule's to take back: while that is paused, it waits.
+# (`rota.enqueue` enters it so as well, and `together_sql` does the same for many.)
+_HOLD_ENQUEUED: LiteralString = """
+    UPDATE queue
+       SET available_at = 'infinity'
+     WHERE schedule_id = $1 AND triggered_by = 'enqueue' AND state IN ('waiting', 'retrying')
+"""
+
+_FREE_ENQUEUED: LiteralString = """
+    WITH freed AS (
+        UPDATE queue
+           SET available_at = greatest(scheduled_for, clock_timestamp())
+         WHERE schedule_id = $1 AND triggered_by = 'enqueue' AND available_at = 'infinity'
+     RETURNING lane
+    )
+    SELECT pg_notify('rota_queue', lane) FROM (SELECT DISTINCT lane FROM freed) AS l
 """
 
 # Held ahead of its instant, so not begun: whoever holds it gives it back if that is still true.
@@ -67,7 +70,8 @@ _RECALL: LiteralString = """
            SET cancel_reason = coalesce(cancel_reason, $2)
          WHERE schedule_id = $1 AND state = 'running'
            AND (available_at > clock_timestamp() OR $2 = 'deleted')
-           AND version IS DISTINCT FROM $3
+           AND version IS DISTINCT FROM $3 AND saga IS NULL
+           AND NOT ($2 = 'paused' AND triggered_by = 'enqueue')
      RETURNING schedule_id, triggered_by, attempt
     ), asked AS MATERIALIZED (
         SELECT pg_notify('rota_recall', schedule_id::text)
@@ -83,11 +87,15 @@ _RECALL: LiteralString = """
 # what is overdue ends it.
 _CANCEL: LiteralString = """
     UPDATE queue
-       SET cancel_reason = CASE WHEN cancel_reason IN ('paused', 'edited', 'deleted') THEN $2
+       SET cancel_reason = CASE WHEN saga -> 'back' = 'true' THEN cancel_reason
+                                WHEN cancel_reason IN ('paused', 'edited', 'deleted') THEN $2
                                 ELSE coalesce(cancel_reason, $2) END,
            claimed_until = CASE WHEN worker = '00000000-0000-0000-0000-000000000000'
-                                THEN clock_timestamp() ELSE claimed_until END
-     WHERE schedule_id = $1 AND state = 'running'
+                                 AND saga -> 'back' IS DISTINCT FROM 'true'
+                                THEN clock_timestamp() ELSE claimed_until END,
+           available_at = CASE WHEN state = 'running' THEN available_at
+                               ELSE least(available_at, clock_timestamp()) END
+     WHERE schedule_id = $1 AND (state = 'running' OR saga IS NOT NULL)
  RETURNING pg_notify('rota_cancel', id::text)
 """
 
@@ -161,39 +169,31 @@ async def lock_live(tx: Tx, schedule_id: UUID) -> list[str]:
     return [row["state"] for row in await tx.fetch(_LOCK_LIVE, schedule_id)]
 
 
-async def prepared(tx: Tx, schedule_id: UUID, *, after: datetime) -> list[datetime]:
-    """The slots after the instant that wait in the queue, or that a worker holds ahead of time."""
-    rows = await tx.fetch(_PREPARED, schedule_id, after)
-    return [row["scheduled_for"] for row in rows]
-
-
-async def carry_over(
-    tx: Tx, schedule: Schedule, slots: Sequence[datetime], *, spread: timedelta
-) -> None:
-    """Make the firings of these slots firings of the schedule as it is now."""
-    definition = schedule.definition
-    await tx.fetch(
-        _CARRY_OVER,
-        schedule.id,
-        list(slots),
-        schedule.version,
-        definition.priority,
-        definition.lane,
-        definition.host,
-        spread,
-    )
-
-
 async def known_slots(tx: Tx, schedule_id: UUID, *, after: datetime) -> set[datetime]:
     """The slots after the instant that are in the queue or have their outcome already."""
     rows = await tx.fetch(_KNOWN_SLOTS, schedule_id, after)
     return {row["scheduled_for"] for row in rows}
 
 
-async def take(tx: Tx, schedule_id: UUID, *, but: int | None = None) -> list[Taken]:
-    """Take the firings that no worker has out of the queue, but for those of this version."""
-    rows = await tx.fetch(_TAKE, schedule_id, but)
+async def take(
+    tx: Tx, schedule_id: UUID, *, but: int | None = None, enqueued: bool = True
+) -> list[Taken]:
+    """Take the firings that no worker has out of the queue, but for those of this version.
+
+    Without `enqueued` those stay that a program has enqueued.
+    """
+    rows = await tx.fetch(_TAKE, schedule_id, but, enqueued)
     return [Taken(**dict(row.items())) for row in rows]
+
+
+async def hold_enqueued(tx: Tx, schedule_id: UUID) -> None:
+    """Let what was enqueued, and has not begun, wait until the schedule is resumed."""
+    await tx.execute(_HOLD_ENQUEUED, schedule_id)
+
+
+async def free_enqueued(tx: Tx, schedule_id: UUID) -> None:
+    """Let what was held go."""
+    await tx.fetch(_FREE_ENQUEUED, schedule_id)
 
 
 async def recall(tx: Tx, schedule_id: UUID, reason: str, *, but: int | None = None) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from rota.targets.errors import Problem, show
@@ -11,9 +12,13 @@ from rota.targets.errors import Problem, show
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-TRIGGERS = ("cron_expr", "interval", "run_at", "rrule", "text")
-FRAME = ("timezone", "start_at", "end_at", "max_firings")
-TARGETS = ("target_url", "job_type", "stream", "celery_task")
+TIMED = ("cron_expr", "interval", "run_at", "rrule", "text")
+#: They fire when something happens, not at an instant: no timer, no slots, no limits.
+UNTIMED = ("after", "monitor", "on_demand")
+TRIGGERS = (*TIMED, *UNTIMED)
+LIMITS = ("start_at", "end_at", "max_firings")
+FRAME = ("timezone", *LIMITS)
+TARGETS = ("target_url", "job_type", "stream", "celery_task", "steps")
 #: What belongs to one kind of target and means nothing to another.
 HTTP_ONLY = ("method", "headers", "body", "success_on", "retry_on", "async_timeout_seconds")
 TASK_ONLY = ("queue",)
@@ -24,6 +29,7 @@ FIELDS = frozenset(
         *("name", "key", "description", "tags"),
         *TRIGGERS,
         *FRAME,
+        "calendar",
         *TARGETS,
         *HTTP_ONLY,
         *TASK_ONLY,
@@ -37,14 +43,12 @@ FIELDS = frozenset(
     )
 )
 
-TRIGGERS_NOT_YET = ("after", "monitor")
-TARGETS_NOT_YET = ("steps",)
-NOT_YET = frozenset((*TRIGGERS_NOT_YET, *TARGETS_NOT_YET))
 READ_ONLY = frozenset(
     (
         *("id", "status", "status_reason", "paused_until"),
         *("version", "created_at", "updated_at"),
         *("next_fire_at", "last_fire_at", "last_status", "warnings"),
+        *("monitor_state", "expected_at", "last_ping_at", "ping_url"),
     )
 )
 
@@ -56,6 +60,8 @@ _ELSEWHERE = {
     "every": "interval",
     "at": "run_at",
     "when": "text",
+    "depends_on": "after",
+    "manual": "on_demand",
     "tz": "timezone",
     "time_zone": "timezone",
     "url": "target_url",
@@ -75,13 +81,17 @@ _ELSEWHERE = {
     "overlap": "overlap_policy",
     "misfire": "misfire_policy",
     "paused": "enabled",
+    "holidays": "calendar",
+    "heartbeat": "monitor",
+    "calendars": "calendar",
 }
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
 
-def foreign(target: str) -> dict[str, str]:
+@lru_cache(maxsize=16)
+def foreign(target: str | None) -> dict[str, str]:
     """The fields that mean nothing to this kind of target, each with the kinds it belongs to."""
-    own = _OWN.get(target, ())
+    own = () if target is None else _OWN.get(target, ())
     return {
         name: " or ".join(kind for kind, names in _OWN.items() if name in names)
         for name in (*HTTP_ONLY, *TASK_ONLY)
@@ -93,9 +103,7 @@ def unknown(names: Iterable[str]) -> Iterator[Problem]:
     """A problem for every name that cannot be given."""
     for name in sorted(set(names) - FIELDS):
         shown = name[:60]
-        if name in NOT_YET:
-            yield Problem(shown, f"Invalid {shown}: it is not supported yet")
-        elif name in READ_ONLY:
+        if name in READ_ONLY:
             yield Problem(shown, f"Invalid {shown}: it is set by Rota; leave it out")
         else:
             yield Problem(shown, f"Unknown field {show(name)}{_meant(name)}")

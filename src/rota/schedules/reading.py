@@ -6,9 +6,11 @@ Everything is read for one tenant; a schedule of another looks like none at all.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, LiteralString
+from typing import TYPE_CHECKING, Final
 
+from rota.schedules import listing_sql as listing
 from rota.schedules import sql
+from rota.schedules.calendars.sql import known
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,55 +18,10 @@ if TYPE_CHECKING:
     from uuid import UUID
 
     from rota.db import Row, Tx
+    from rota.schedules.saved import Saved
     from rota.schedules.schedule import Schedule
 
-# A slot that is prepared but not started yet is still to come: the scheduler works ahead of time.
-# What was skipped or missed has not fired, so it is not the last firing.
-_LIST: LiteralString = """
-    WITH page AS (
-        SELECT s.*
-          FROM schedules s
-         WHERE s.tenant_id = $1
-           AND ($2::uuid[] IS NULL OR s.id = ANY($2))
-           AND ($3::text IS NULL OR s.status = $3)
-           AND ($4::boolean IS NULL OR (s.status <> 'paused') = $4)
-           AND ($5::text IS NULL OR s.job_type = $5)
-           AND ($6::text IS NULL OR $6 = ANY(s.tags))
-           AND ($7::text IS NULL OR s.key = $7)
-           AND ($8::text IS NULL OR s.name = $8)
-           AND ($9::text IS NULL
-                OR concat_ws(' ', s.name, s.key, s.definition ->> 'description',
-                             s.definition ->> 'target_url', s.job_type,
-                             s.definition ->> 'stream', s.definition ->> 'celery_task') ILIKE $9)
-           AND ($10::uuid IS NULL OR s.id < $10)
-         ORDER BY s.id DESC
-         LIMIT $11
-    )
-    SELECT s.id, s.tenant_id, s.key, s.name, s.status, s.version, s.shard, s.anchor_at,
-           s.definition::text AS definition, s.created_at, s.updated_at, s.status_reason,
-           CASE WHEN s.status = 'paused' THEN s.paused_until END AS paused_until,
-           least(ahead.scheduled_for, CASE WHEN s.status = 'active' THEN t.scheduled_for END)
-               AS next_fire_at,
-           CASE WHEN live.scheduled_for >= ended.scheduled_for OR ended.scheduled_for IS NULL
-                THEN live.scheduled_for ELSE ended.scheduled_for END AS last_fire_at,
-           CASE WHEN live.scheduled_for >= ended.scheduled_for OR ended.scheduled_for IS NULL
-                THEN live.state ELSE ended.status END AS last_status
-      FROM page s
-      LEFT JOIN timers t ON t.schedule_id = s.id
-      LEFT JOIN LATERAL (
-           SELECT q.scheduled_for FROM queue q
-            WHERE q.schedule_id = s.id AND q.scheduled_for > now()
-            ORDER BY q.scheduled_for LIMIT 1) ahead ON true
-      LEFT JOIN LATERAL (
-           SELECT q.scheduled_for, q.state FROM queue q
-            WHERE q.schedule_id = s.id AND q.attempt > 0 AND q.scheduled_for <= now()
-            ORDER BY q.scheduled_for DESC LIMIT 1) live ON true
-      LEFT JOIN LATERAL (
-           SELECT f.scheduled_for, f.status FROM firings f
-            WHERE f.schedule_id = s.id AND f.status IN ('succeeded', 'dead', 'cancelled')
-            ORDER BY f.scheduled_for DESC LIMIT 1) ended ON true
-     ORDER BY s.id DESC
-"""
+_STATUSES: Final = ("active", "paused", "completed")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,6 +36,11 @@ class Standing:
     """Why Rota paused it by itself, or somebody paused it with others; None when neither."""
     paused_until: datetime | None = None
     """When it is resumed without being asked; None for never."""
+    monitor_state: str | None = None
+    """Of a monitor: waiting (for its first ping), up, late (its grace runs), or down."""
+    expected_at: datetime | None = None
+    """Of a monitor: when the next ping is due."""
+    last_ping_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,13 +55,26 @@ class Filter:
     name: str | None = None
     q: str | None = None
 
+    @property
+    def statuses(self) -> list[str] | None:
+        """The statuses that it leaves; None for all."""
+        left = [
+            each
+            for each in _STATUSES
+            if self.status in {None, each} and self.enabled in {None, each != "paused"}
+        ]
+        return None if len(left) == len(_STATUSES) else left
+
 
 async def page(
     tx: Tx, tenant_id: UUID, wanted: Filter, *, after: UUID | None, limit: int
 ) -> list[Standing]:
-    """The newest schedules that fit, from the one after `after` on."""
-    rows = await _read(tx, tenant_id, wanted, after=after, limit=limit)
-    return [_standing(row) for row in rows]
+    """The newest schedules that fit, from the one after `after` on.
+
+    In two statements: a transaction that sees one snapshot misses none between them.
+    """
+    found = await _find(tx, tenant_id, wanted, after=after or listing.LAST, limit=limit)
+    return await several(tx, tenant_id, found) if found else []
 
 
 async def find(tx: Tx, tenant_id: UUID, schedule_id: UUID) -> Standing | None:
@@ -110,49 +85,56 @@ async def find(tx: Tx, tenant_id: UUID, schedule_id: UUID) -> Standing | None:
 
 async def several(tx: Tx, tenant_id: UUID, ids: Sequence[UUID]) -> list[Standing]:
     """These schedules, as far as the tenant has them, the newest first."""
-    rows = await _read(tx, tenant_id, Filter(), ids=list(ids), limit=len(ids))
-    return [_standing(row) for row in rows]
+    return [_standing(row) for row in await listing.by_ids(tx, tenant_id, ids)]
 
 
-async def _read(
-    tx: Tx,
-    tenant_id: UUID,
-    wanted: Filter,
-    *,
-    ids: list[UUID] | None = None,
-    after: UUID | None = None,
-    limit: int,
-) -> list[Row]:
-    return await tx.fetch(
-        _LIST,
-        tenant_id,
-        ids,
-        wanted.status,
-        wanted.enabled,
-        wanted.job_type,
-        wanted.tag,
-        wanted.key,
-        wanted.name,
-        _containing(wanted.q),
-        after,
-        limit,
+def fresh(saved: Saved) -> Standing:
+    """A schedule that was created just now, as `find` would have it."""
+    return Standing(
+        schedule=saved.schedule,
+        next_fire_at=saved.next_slot if saved.schedule.status == "active" else None,
+        last_fire_at=None,
+        last_status=None,
     )
 
 
-def _containing(text: str | None) -> str | None:
-    """A pattern for LIKE in which nothing but the ends is special."""
-    if text is None:
-        return None
-    plain = text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
-    return f"%{plain}%"
+async def _find(tx: Tx, tenant_id: UUID, wanted: Filter, *, after: UUID, limit: int) -> list[UUID]:
+    """By the filter that leaves the least, as far as can be told without looking."""
+    statuses = wanted.statuses
+    place = (tx, tenant_id, after, limit)
+    if wanted.q is not None or wanted.tag is not None or wanted.name is not None:
+        return await listing.found(
+            *place,
+            q=wanted.q,
+            name=wanted.name,
+            tag=wanted.tag,
+            key=wanted.key,
+            job_type=wanted.job_type,
+            statuses=statuses,
+        )
+    if wanted.key is not None:
+        return await listing.by_key(
+            *place, key=wanted.key, statuses=statuses, job_type=wanted.job_type
+        )
+    if wanted.job_type is not None:
+        return await listing.by_type(*place, job_type=wanted.job_type, statuses=statuses)
+    if statuses is not None:
+        return await listing.by_status(*place, statuses=statuses)
+    return await listing.all_of(*place)
 
 
 def _standing(row: Row) -> Standing:
+    calendar = None
+    if row["calendar"] is not None:
+        calendar = known(row["calendar"], row["calendar_version"], row["calendar_days"])
     return Standing(
-        schedule=sql.of_row(row),
+        schedule=sql.of_row(row, calendar=calendar),
         next_fire_at=row["next_fire_at"],
         last_fire_at=row["last_fire_at"],
         last_status=row["last_status"],
         status_reason=row["status_reason"],
         paused_until=row["paused_until"],
+        monitor_state=row["monitor_state"],
+        expected_at=row["expected_at"],
+        last_ping_at=row["last_ping_at"],
     )

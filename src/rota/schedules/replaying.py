@@ -39,9 +39,10 @@ _LOCK: LiteralString = """
 """
 
 _LOCK_LIVE: LiteralString = """
-    SELECT schedule_id, state FROM queue
+    SELECT schedule_id, CASE WHEN saga IS NULL THEN state ELSE 'running' END AS state
+      FROM queue
      WHERE schedule_id = ANY ($1::uuid[])
-     ORDER BY state = 'blocked', scheduled_for, id
+     ORDER BY state = 'blocked', id
        FOR UPDATE
 """
 
@@ -56,7 +57,7 @@ async def replay_one(tx: Tx, tenant: Tenant, origin: Origin) -> Replay:
     entered = await _replay(tx, tenant, [origin], patient=False)
     if not entered:
         raise CannotReplay(
-            "the firing's schedule has been deleted: there is nothing left to send; "
+            "the firing's schedule has been deleted, or is a monitor: there is nothing to send; "
             "make the schedule again and trigger it"
         )
     return entered[0]
@@ -78,7 +79,9 @@ async def _replay(
     # In the order of firing: the timers, the schedules, what is live. A firing pass that looked
     # before must not advance a timer on what it saw.
     await timers.touch_all(tx, wanted)
-    schedules = {row["id"]: sql.of_row(row) for row in await tx.fetch(_LOCK, tenant.id, wanted)}
+    found = [sql.of_row(row) for row in await tx.fetch(_LOCK, tenant.id, wanted)]
+    # What a monitor was told cannot be told again: it sends nothing.
+    schedules = {each.id: each for each in found if each.definition.monitor is None}
     entries = await _entries(tx, list(schedules.values()), patient=patient)
     now = await sql.now(tx)
     replays: list[Replay] = []
@@ -133,4 +136,6 @@ def _made(schedule: Schedule, origin: Origin, entry: Entry, at: datetime) -> Rep
         lane=definition.lane,
         host=definition.host,
         payload=origin.payload,
+        # What a program enqueued stays that: no secrets are filled into it (S8).
+        triggered_by="enqueue" if origin.triggered_by == "enqueue" else "api",
     )

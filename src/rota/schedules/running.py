@@ -10,7 +10,7 @@ import msgspec
 from rota import ids, timers
 from rota.schedules import live_sql
 from rota.schedules.changing import hold
-from rota.schedules.errors import InvalidSchedule, Problem
+from rota.schedules.errors import InvalidSchedule, IsAMonitor, Problem
 from rota.schedules.values import wrong_with_json, wrong_with_placeholders
 
 if TYPE_CHECKING:
@@ -55,6 +55,8 @@ async def trigger_now(
     if wrong:
         raise InvalidSchedule((Problem("payload", f"Invalid payload: {wrong}"),))
     schedule, now = await hold(tx, tenant.id, schedule_id)
+    if schedule.definition.monitor is not None:
+        raise IsAMonitor
     # A firing pass that looked before this run was there must not advance the timer on what it saw.
     await timers.touch(tx, schedule_id)
     status = await _enter(tx, schedule)

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from rota.schedules.schedule import Schedule
 
 
@@ -16,3 +18,5 @@ class Saved:
     schedule: Schedule
     outcome: Literal["created", "updated", "unchanged"]
     warnings: tuple[str, ...] = ()
+    next_slot: datetime | None = None
+    """Of one that was created: its first slot."""

@@ -18,17 +18,21 @@ from rota.schedules.creating import (
     MAX_MANY,
     create,
     create_many,
+    make_each,
+    make_many,
     read_many,
     store_each,
     store_many,
 )
-from rota.schedules.reading import Filter, Standing, find, page, several
+from rota.schedules.making import Made
+from rota.schedules.reading import Filter, Standing, find, fresh, page, several
 from rota.schedules.running import Run, trigger_now
 from rota.schedules.saved import Saved
 
 __all__ = [
     "MAX_MANY",
     "Filter",
+    "Made",
     "Run",
     "Saved",
     "Standing",
@@ -36,6 +40,9 @@ __all__ = [
     "create_many",
     "delete",
     "find",
+    "fresh",
+    "make_each",
+    "make_many",
     "page",
     "pause",
     "read_many",

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import TYPE_CHECKING, LiteralString
 
 from rota.schedules import definition as definitions
+from rota.schedules.calendars import sql as calendars
 from rota.schedules.schedule import Schedule
 
 if TYPE_CHECKING:
@@ -14,22 +15,10 @@ if TYPE_CHECKING:
     from uuid import UUID
 
     from rota.db import Row, Tx
+    from rota.schedules.calendars.calendar import Known
     from rota.schedules.schedule import Status
 
 _NOW: LiteralString = "SELECT clock_timestamp()"
-
-# Those whose key is taken are left out, and so are not returned.
-_INSERT: LiteralString = """
-    INSERT INTO schedules (id, tenant_id, key, name, tags, job_type, status, shard, anchor_at,
-                           definition, created_at, updated_at)
-    SELECT x.id, $1, x.key, x.definition ->> 'name',
-           ARRAY(SELECT jsonb_array_elements_text(x.definition -> 'tags')),
-           x.definition ->> 'job_type', x.status, x.shard, $2, x.definition, $3, $3
-      FROM unnest($4::uuid[], $5::text[], $6::text[], $7::smallint[], $8::jsonb[])
-           AS x(id, key, status, shard, definition)
-        ON CONFLICT (tenant_id, key) DO NOTHING
- RETURNING id
-"""
 
 _COUNT: LiteralString = "SELECT count(*) FROM schedules WHERE tenant_id = $1"
 
@@ -53,7 +42,8 @@ _UPDATE: LiteralString = """
        SET name = $3::jsonb ->> 'name',
            tags = ARRAY(SELECT jsonb_array_elements_text($3::jsonb -> 'tags')),
            job_type = $3::jsonb ->> 'job_type',
-           definition = $3, status = $2, version = $4, anchor_at = $5, updated_at = $6
+           definition = $3, status = $2, version = $4, anchor_at = $5, updated_at = $6,
+           calendar = $3::jsonb ->> 'calendar', calendar_version = $7
      WHERE id = $1
 """
 
@@ -77,38 +67,9 @@ _FIRED: LiteralString = "SELECT fired FROM schedules WHERE id = $1"
 _KEEP_FIRED: LiteralString = "UPDATE schedules SET fired = $2 WHERE id = $1"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NewSchedule:
-    """A row to be."""
-
-    id: UUID
-    key: str
-    status: Status
-    shard: int
-    definition: str
-
-
 async def now(tx: Tx) -> datetime:
     """The database's clock."""
     return await tx.fetch_value(_NOW)
-
-
-async def insert(
-    tx: Tx, tenant_id: UUID, schedules: Sequence[NewSchedule], *, anchor_at: datetime, at: datetime
-) -> set[UUID]:
-    """Store those whose key is free, and return their ids."""
-    rows = await tx.fetch(
-        _INSERT,
-        tenant_id,
-        anchor_at,
-        at,
-        [each.id for each in schedules],
-        [each.key for each in schedules],
-        [each.status for each in schedules],
-        [each.shard for each in schedules],
-        [each.definition for each in schedules],
-    )
-    return {row["id"] for row in rows}
 
 
 async def count(tx: Tx, tenant_id: UUID) -> int:
@@ -127,7 +88,20 @@ async def is_owned(tx: Tx, tenant_id: UUID, schedule_id: UUID) -> bool:
 
 async def lock(tx: Tx, tenant_id: UUID, schedule_id: UUID) -> Schedule | None:
     row = await tx.fetch_row(_LOCK, tenant_id, schedule_id)
-    return None if row is None else of_row(row)
+    if row is None:
+        return None
+    return (await with_calendars(tx, [of_row(row)]))[0]
+
+
+async def with_calendars(tx: Tx, schedules: Sequence[Schedule]) -> list[Schedule]:
+    """These schedules, each with its calendar's days as they are now.
+
+    A statement of its own, after those that lock: one that has waited for a lock would see the
+    schedule as it is by then, and the calendar as it was before.
+    """
+    having = [each.id for each in schedules if each.definition.calendar is not None]
+    found = await calendars.of_schedules(tx, having) if having else {}
+    return [replace(s, calendar=found[s.id]) if s.id in found else s for s in schedules]
 
 
 async def update(tx: Tx, schedule: Schedule) -> None:
@@ -139,6 +113,7 @@ async def update(tx: Tx, schedule: Schedule) -> None:
         schedule.version,
         schedule.anchor_at,
         schedule.updated_at,
+        schedule.calendar and schedule.calendar.version,
     )
 
 
@@ -168,8 +143,11 @@ async def keep_fired(tx: Tx, schedule_id: UUID, count: int) -> None:
     await tx.execute(_KEEP_FIRED, schedule_id, count)
 
 
-def of_row(row: Row) -> Schedule:
-    """The schedule that a row of `schedules` is; its definition must have been read as text."""
+def of_row(row: Row, *, calendar: Known | None = None) -> Schedule:
+    """The schedule that a row of `schedules` is; its definition must have been read as text.
+
+    Whoever asks for its slots gives its calendar, or sees to `with_calendars`.
+    """
     return Schedule(
         id=row["id"],
         tenant_id=row["tenant_id"],
@@ -182,4 +160,5 @@ def of_row(row: Row) -> Schedule:
         definition=definitions.decode(row["definition"]),
         created_at=row["created_at"],
         updated_at=row["updated_at"],
+        calendar=calendar,
     )

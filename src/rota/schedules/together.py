@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 from uuid import UUID
 
 from rota import ids, timers
-from rota.schedules import arming, sql
+from rota.schedules import arming, monitoring, sql
 from rota.schedules import together_sql as many
 from rota.schedules.passed import passed
 
@@ -69,6 +69,10 @@ class _Resumed:
     """The slots that have passed meanwhile."""
     fired: int
 
+    @property
+    def goes_on(self) -> bool:
+        return arming.goes_on(self.schedule, self.slot)
+
 
 async def pause_some(tx: Tx, wish: Wish, *, after: UUID = START, limit: int = BATCH) -> Part:
     """Pause the next active ones after this id, as a single pause would each."""
@@ -80,6 +84,7 @@ async def pause_some(tx: Tx, wish: Wish, *, after: UUID = START, limit: int = BA
     held = [row["id"] for row in await tx.fetch(many.LOCK_ACTIVE, found)]
     await tx.fetch(many.LOCK_LIVE, held)
     count = await tx.fetch_value(many.PAUSE, held, wish.shown_reason, wish.until)
+    await monitoring.park(tx, held)
     return Part(count, found[-1])
 
 
@@ -115,7 +120,8 @@ async def _resume(tx: Tx, found: Sequence[UUID], *, only_over: bool) -> Part:
         return Part(0, None)
     armed = {each.schedule_id: each for each in await timers.lock_all(tx, found)}
     rows = await tx.fetch(many.LOCK_TOGETHER, list(found), only_over)
-    held = [(sql.of_row(row), row["fired"]) for row in rows]
+    schedules = await sql.with_calendars(tx, [sql.of_row(row) for row in rows])
+    held = [(schedule, row["fired"]) for schedule, row in zip(schedules, rows, strict=True)]
     now = await sql.now(tx)
     known = await _known_slots(tx, [schedule.id for schedule, _ in held], now)
     # In a thread: a thousand triggers would keep everything else in the process waiting.
@@ -123,7 +129,9 @@ async def _resume(tx: Tx, found: Sequence[UUID], *, only_over: bool) -> Part:
         lambda: [_decide(each, armed.get(each.id), fired, known, now) for each, fired in held]
     )
     await _record(tx, resumed, now)
-    completed = sum(each.slot is None for each in resumed)
+    active = [replace(each.schedule, status="active") for each in resumed if each.goes_on]
+    await monitoring.arm(tx, active, now=now)
+    completed = sum(not each.goes_on for each in resumed)
     return Part(len(resumed) - completed, found[-1], completed)
 
 
@@ -166,7 +174,7 @@ async def _record(tx: Tx, resumed: Sequence[_Resumed], now: datetime) -> None:
     await tx.execute(
         many.RESUME,
         [each.schedule.id for each in resumed],
-        [each.slot is not None for each in resumed],
+        [each.goes_on for each in resumed],
         [each.fired for each in resumed],
         now,
     )

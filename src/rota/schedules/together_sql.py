@@ -26,17 +26,22 @@ LOCK_ACTIVE: LiteralString = """
        FOR NO KEY UPDATE
 """
 
+# Blocked ones last, as in `live_sql`.
 LOCK_LIVE: LiteralString = """
-    SELECT id FROM queue WHERE schedule_id = ANY ($1::uuid[]) ORDER BY id FOR UPDATE
+    SELECT id FROM queue
+     WHERE schedule_id = ANY ($1::uuid[])
+     ORDER BY state = 'blocked', id
+       FOR UPDATE
 """
 
 # What a single pause does (`changing`), for all of them: what no worker has is recorded as skipped,
 # what is held ahead of its instant is asked back, neither counts for max_firings, and the timers
-# are parked.
+# are parked. What a program has enqueued waits.
 PAUSE: LiteralString = """
     WITH taken AS (
         DELETE FROM queue
-         WHERE schedule_id = ANY ($1::uuid[]) AND state <> 'running'
+         WHERE schedule_id = ANY ($1::uuid[]) AND state <> 'running' AND saga IS NULL
+           AND triggered_by <> 'enqueue'
      RETURNING id, schedule_id, tenant_id, version, scheduled_for, attempt, triggered_by, catch_up,
                replay_of, payload
     ), recorded AS (
@@ -55,8 +60,13 @@ PAUSE: LiteralString = """
         UPDATE queue
            SET cancel_reason = coalesce(cancel_reason, 'paused')
          WHERE schedule_id = ANY ($1::uuid[]) AND state = 'running'
-           AND available_at > clock_timestamp()
+           AND available_at > clock_timestamp() AND saga IS NULL AND triggered_by <> 'enqueue'
      RETURNING schedule_id, triggered_by, attempt
+    ), held AS (
+        UPDATE queue
+           SET available_at = 'infinity'
+         WHERE schedule_id = ANY ($1::uuid[]) AND triggered_by = 'enqueue'
+           AND state IN ('waiting', 'retrying')
     ), asked AS MATERIALIZED (
         SELECT pg_notify('rota_recall', schedule_id::text)
           FROM (SELECT DISTINCT schedule_id FROM recalled) AS r
@@ -158,6 +168,11 @@ RESUME: LiteralString = """
         SELECT * FROM unnest($1::uuid[], $2::boolean[], $3::integer[]) AS x(id, goes_on, fired)
     ), disarmed AS (
         DELETE FROM timers WHERE schedule_id = ANY (ARRAY(SELECT x.id FROM x WHERE NOT x.goes_on))
+    ), freed AS (
+        UPDATE queue
+           SET available_at = greatest(scheduled_for, clock_timestamp())
+         WHERE schedule_id = ANY ($1::uuid[]) AND triggered_by = 'enqueue'
+           AND available_at = 'infinity'
     )
     UPDATE schedules s
        SET status = CASE WHEN x.goes_on THEN 'active' ELSE 'completed' END,

@@ -53,16 +53,14 @@ class Values:
         """Note what is wrong with the field."""
         self.problems.append(Problem(name, f"Invalid {name}: {wrong}"))
 
-    def exactly_one(self, among: tuple[str, ...], not_yet: tuple[str, ...], what: str) -> bool:
+    def exactly_one(self, among: tuple[str, ...], what: str) -> bool:
         """Whether one of the fields was given, and no other of them."""
         given = [name for name in among if self.given(name)]
         if len(given) == 1:
             return True
-        # What is not supported yet has a problem of its own.
-        if given or not any(self.given(name) for name in not_yet):
-            got = " and ".join(given) or "none"
-            message = f"Expected exactly one of {', '.join(among)} to say {what}, got {got}"
-            self.problems.append(Problem(given[-1] if given else among[0], message))
+        got = " and ".join(given) or "none"
+        message = f"Expected exactly one of {', '.join(among)} to say {what}, got {got}"
+        self.problems.append(Problem(given[-1] if given else among[0], message))
         return False
 
     def text(self, name: str, *, most: int, default: T, lines: bool = False) -> str | T:

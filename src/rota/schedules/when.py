@@ -7,16 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 from rota import durations
 from rota.errors import InvalidInput
-from rota.schedules import names
+from rota.schedules import after, monitor, names
 from rota.schedules.cadence import tighter_than
 from rota.schedules.definition import Definition
 from rota.schedules.errors import Problem
 from rota.triggers.limits import Limited
+from rota.triggers.never import is_timed
 from rota.triggers.parse import parse
 from rota.triggers.zones import Zone, zone
 
 if TYPE_CHECKING:
     from rota.schedules.values import Values
+    from rota.triggers.calendars import Days
     from rota.triggers.trigger import Trigger
 
 MAX_TRIGGER = 4_000
@@ -32,19 +34,23 @@ def read_zone(values: Values) -> Zone:
         return zone("UTC")
 
 
-def read_trigger(values: Values, draft: dict[str, Any], now: datetime) -> Trigger | None:
-    """The trigger; None when there is none, or a problem with it."""
-    if not values.exactly_one(names.TRIGGERS, names.TRIGGERS_NOT_YET, "when it fires"):
+def read_trigger(
+    values: Values, draft: dict[str, Any], now: datetime, *, days: Days | None = None
+) -> Trigger | None:
+    """The trigger, on its calendar's days; None when there is none, or a problem with it."""
+    if not values.exactly_one(names.TRIGGERS, "when it fires"):
         return None
     kind = next(name for name in names.TRIGGERS if values.given(name))
     if not _keep_trigger(values, kind, draft):
         return None
+    if kind in names.UNTIMED:
+        _refuse_limits(values, kind)
     bad_zone = any(problem.field == "timezone" for problem in values.problems)
     try:
-        if kind == "text" and not values.given("timezone"):
+        if kind in {"text", "monitor"} and not values.given("timezone"):
             # Only a text can name its own zone, and then there must be no other beside it.
-            draft["timezone"] = parse(draft["text"], now=now).timezone
-        return Definition(name="", key="", **_of_trigger(draft)).trigger(now)
+            draft["timezone"] = _own_zone(draft[kind], now)
+        return Definition(name="", key="", **_of_trigger(draft)).trigger(now, days)
     except InvalidInput as error:
         # A cron field is called "minutes" where it is read; its owner calls it cron_expr.
         field = error.field if error.field in names.FRAME else kind
@@ -55,7 +61,13 @@ def read_trigger(values: Values, draft: dict[str, Any], now: datetime) -> Trigge
 
 def _keep_trigger(values: Values, kind: str, draft: dict[str, Any]) -> bool:
     """Put the trigger into the draft as it was written; False when it is not of the right type."""
-    if kind == "run_at":
+    if kind == "after":
+        draft[kind] = after.read(values, kind)
+    elif kind == "monitor":
+        draft[kind] = monitor.read(values, kind)
+    elif kind == "on_demand":
+        draft[kind] = _on_demand(values)
+    elif kind == "run_at":
         draft[kind] = values.instant(kind, zone(draft["timezone"]))
     elif kind == "interval" and not isinstance(values.raw(kind), str):
         number = values.raw(kind)
@@ -70,15 +82,42 @@ def _keep_trigger(values: Values, kind: str, draft: dict[str, Any]) -> bool:
     return draft[kind] is not None
 
 
+def _own_zone(given: str | monitor.Monitor, now: datetime) -> str:
+    if isinstance(given, monitor.Monitor):
+        return monitor.slots(given, None, now).timezone
+    return parse(given, now=now).timezone
+
+
+def _on_demand(values: Values) -> bool | None:
+    if values.raw("on_demand") is not True:
+        values.refuse("on_demand", "true, or another trigger in its place")
+        return None
+    return True
+
+
+def _refuse_limits(values: Values, kind: str) -> None:
+    """Limits are of slots, and it has none."""
+    for name in names.LIMITS:
+        if values.given(name):
+            values.problem(name, f"expected none beside {kind}, which has no slots to limit")
+
+
 def _of_trigger(draft: dict[str, Any]) -> dict[str, Any]:
     return {name: draft[name] for name in (*names.TRIGGERS, *names.FRAME) if name in draft}
+
+
+def expected(draft: dict[str, Any], now: datetime, days: Days | None) -> Trigger | None:
+    """The slots for which a monitor expects pings; None for what is no monitor."""
+    if draft.get("monitor") is None:
+        return None
+    return Definition(name="", key="", **_of_trigger(draft)).expected(now, days)
 
 
 def read_next_slot(
     values: Values, trigger: Trigger, now: datetime, *, require_future: bool
 ) -> datetime | None:
     slot = trigger.next_after(now)
-    if slot is None and require_future:
+    if slot is None and require_future and is_timed(trigger):
         kind = next(name for name in names.TRIGGERS if values.given(name))
         values.problems.append(Problem(kind, no_future(trigger, now)))
     return slot

@@ -7,11 +7,12 @@ has fired. A schedule without any slot left has no timer.
 
 from __future__ import annotations
 
-from rota.timers.arm import arm, disarm, lock, lock_all, park, touch, touch_all, uncount
+from rota.timers.arm import SOON, arm, disarm, lock, lock_all, park, touch, touch_all, uncount
 from rota.timers.spread import offset
 from rota.timers.timer import Armed, Timer
 
 __all__ = [
+    "SOON",
     "Armed",
     "Timer",
     "arm",

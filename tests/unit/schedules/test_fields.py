@@ -63,11 +63,6 @@ def test_an_unknown_field_like_no_other_is_refused_without_a_guess() -> None:
     assert problems(colour="red") == {"colour": 'Unknown field "colour"'}
 
 
-@pytest.mark.parametrize("name", sorted(names.NOT_YET))
-def test_what_is_not_supported_yet_says_so(name: str) -> None:
-    assert "not supported yet" in problems({**TASK, name: "x"})[name]
-
-
 def test_a_field_that_is_rotas_to_set_is_refused() -> None:
     assert "set by Rota" in problems(status="active")["status"]
 
@@ -404,7 +399,7 @@ anything = st.recursive(
 )
 
 
-@given(st.dictionaries(st.sampled_from(sorted(names.FIELDS | names.NOT_YET)) | st.text(), anything))
+@given(st.dictionaries(st.sampled_from(sorted(names.FIELDS)) | st.text(), anything))
 def test_whatever_is_given_is_read_or_refused_field_by_field(given_: dict[str, Any]) -> None:
     found = _read_or_refuse(given_)
     if isinstance(found, InvalidSchedule):
