@@ -3,9 +3,11 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
+# Twice the cores: most of the longer tests wait for processes, clocks and servers.
+TEST_WORKERS ?= $(shell $(PYTHON) -c 'import os; print(2 * (os.cpu_count() or 1))')
 
 .DEFAULT_GOAL := help
-.PHONY: help install run test check format bench lock schema clean
+.PHONY: help install run test browser pictures check format bench lock schema clean
 
 help: ## Show this list
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-9s %s\n", $$1, $$2}'
@@ -22,8 +24,14 @@ $(READY): pyproject.toml requirements.lock
 run: install ## Show Rota at work: a throw-away server with sample schedules, firing live
 	$(BIN)/rota demo
 
-test: install ## Run every test
-	$(BIN)/python -m pytest -n auto --dist worksteal
+test: install browser ## Run every test
+	$(BIN)/python -m pytest -n $(TEST_WORKERS) --dist worksteal
+
+browser: install ## See to it that there is a Chromium for the tests of the dashboard
+	@$(BIN)/python -m tests.browser.chromium
+
+pictures: install browser ## Take the pictures of the dashboard in docs/images anew
+	$(BIN)/python -m tests.browser.pictures
 
 check: install ## Format, lint, types, import layers, freshness of schema.sql
 	$(BIN)/ruff format --check .

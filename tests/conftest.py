@@ -38,6 +38,9 @@ class Postgres:
     dsn: str
     """A database to give orders from."""
     template: str
+    strategy: str = ""
+    """How databases are copied: whole files are copied in a third of the time, where that can be
+    asked for (PostgreSQL 15)."""
 
     def dsn_of(self, database: str) -> str:
         """The same server, another database."""
@@ -56,7 +59,7 @@ class Postgres:
         """A new database: with all migrations, or without any. Returns its name."""
         name = f"rota_test_{secrets.token_hex(8)}"
         template = "template0" if empty else self.template
-        await self.order(f"CREATE DATABASE {name} TEMPLATE {template}")
+        await self.order(f"CREATE DATABASE {name} TEMPLATE {template}{self.strategy}")
         return name
 
     async def drop(self, name: str) -> None:
@@ -113,7 +116,11 @@ async def empty_db(empty_dsn: str) -> AsyncGenerator[Database]:
 async def _with_template(dsn: str, shared: Path) -> Postgres:
     """The server once it has a template for these migrations, made by the first worker to come."""
     digest = hashlib.sha256("".join(each.sha256 for each in migrate.known()).encode())
-    server = Postgres(dsn, template=f"rota_template_{digest.hexdigest()[:16]}")
+    server = Postgres(
+        dsn,
+        template=f"rota_template_{digest.hexdigest()[:16]}",
+        strategy=" STRATEGY FILE_COPY" if await _version(dsn) >= 150_000 else "",
+    )
     async with locks.exclusive(shared / "template.lock", clock=SystemClock()):
         if not await _exists(server):
             await _make_template(server)
@@ -126,6 +133,11 @@ async def _make_template(server: Postgres) -> None:
         await migrate.apply(database)
     # It gets its name when it is whole.
     await server.order(f"ALTER DATABASE {draft} RENAME TO {server.template}")
+
+
+async def _version(dsn: str) -> int:
+    async with await Database.open(dsn) as database, database.transaction() as tx:
+        return int(await tx.fetch_value("SHOW server_version_num"))
 
 
 async def _exists(server: Postgres) -> bool:

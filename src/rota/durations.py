@@ -9,6 +9,7 @@ import itertools
 import re
 from datetime import timedelta
 from fractions import Fraction
+from functools import lru_cache
 
 _MICROSECONDS = {
     "week": 7 * 86_400_000_000,
@@ -52,6 +53,7 @@ def parse(text: str) -> timedelta:
     raise InvalidDuration(_refusal(text))
 
 
+@lru_cache(maxsize=1024)
 def compact(length: timedelta) -> str:
     """The shortest text that names this length: 1h30m."""
     return "".join(f"{count}{_SHORT[unit]}" for count, unit in _split(length)) or "0s"

@@ -14,6 +14,7 @@ from __future__ import annotations
 import secrets
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
+from functools import lru_cache
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 from uuid import UUID
@@ -29,12 +30,15 @@ _RANDOM_BYTES = 10
 # Copied for each firing. Its words keep firing ids apart from any other hash of a schedule id;
 # changing them would give every slot a new id, and fire again what has already fired.
 _FIRING = blake2b(digest_size=_RANDOM_BYTES, person=b"rota firing")
+_FOLLOWING = blake2b(digest_size=_RANDOM_BYTES, person=b"rota after")
 
 
 # Crockford's base 32, two characters at a time: five bits each, thirteen pairs for 128 bits.
 _DIGITS = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 _PAIRS = tuple(first + second for first in _DIGITS for second in _DIGITS)
-_SHIFTS = tuple(range(120, -1, -10))
+_RANDOM_BITS = _RANDOM_BYTES * 8
+_STAMP_SHIFTS = tuple(range(40, -1, -10))
+_RANDOM_SHIFTS = tuple(range(_RANDOM_BITS - 10, -1, -10))
 
 
 class Kind(StrEnum):
@@ -46,6 +50,9 @@ class Kind(StrEnum):
     FIRING = "fir"
     ATTEMPT = "att"
     NODE = "nod"
+    CHANNEL = "chn"
+    ALERT = "alr"
+    NOTIFICATION = "ntf"
 
 
 class InvalidId(ValueError):
@@ -56,6 +63,16 @@ def new(*, at: datetime) -> UUID:
     """A fresh id made at the instant `at`; two calls never give the same one."""
     millis, _ = _split(at)
     return UUID(bytes=millis + secrets.token_bytes(_RANDOM_BYTES))
+
+
+def several(count: int, *, at: datetime) -> list[UUID]:
+    """So many fresh ids of one instant, as `new` makes each; in order, so that rows are, too."""
+    millis, _ = _split(at)
+    first = int.from_bytes(millis, "big") << _RANDOM_BYTES * 8
+    drawn = secrets.token_bytes(_RANDOM_BYTES * count)
+    ends = range(_RANDOM_BYTES, len(drawn) + 1, _RANDOM_BYTES)
+    rest = sorted(drawn[end - _RANDOM_BYTES : end] for end in ends)
+    return [UUID(int=first | int.from_bytes(each, "big")) for each in rest]
 
 
 def firing_id(schedule_id: UUID, scheduled_for: datetime) -> UUID:
@@ -86,10 +103,25 @@ def manual_firing_id(at: datetime) -> UUID:
     return new(at=at)
 
 
+def following_id(schedule_id: UUID, firing_id: UUID, scheduled_for: datetime) -> UUID:
+    """The one id of this schedule's firing that follows the end of another's, of the same slot."""
+    millis, _ = _split(max(scheduled_for, _EPOCH))
+    salt = _FOLLOWING.copy()
+    salt.update(schedule_id.bytes + firing_id.bytes)
+    return UUID(bytes=millis + salt.digest())
+
+
 def to_text(kind: Kind, id_: UUID) -> str:
     """The id as people and programs see it: `sch_01HX…`."""
     number = id_.int
-    return f"{kind.value}_{''.join([_PAIRS[number >> shift & 1023] for shift in _SHIFTS])}"
+    rest = "".join([_PAIRS[number >> shift & 1023] for shift in _RANDOM_SHIFTS])
+    return f"{kind.value}_{_stamp(number >> _RANDOM_BITS)}{rest}"
+
+
+@lru_cache(maxsize=256)
+def _stamp(millis: int) -> str:
+    """The first part of an id's text, which many have in common."""
+    return "".join([_PAIRS[millis >> shift & 1023] for shift in _STAMP_SHIFTS])
 
 
 def from_text(kind: Kind, text: str) -> UUID:

@@ -10,7 +10,7 @@ import re
 import socket
 import subprocess
 import sys
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -90,6 +90,7 @@ async def _story(ask: Asking, place: Target) -> None:
     await _health(ask)
     for left in await ask("list_schedules"):
         await ask("delete_schedule", left)
+    await _calendars_and_monitors(ask)
     await _schedules(ask, place)
     await _many(ask, place)
     await _runs(ask, place)
@@ -97,6 +98,7 @@ async def _story(ask: Asking, place: Target) -> None:
     await _pulling(ask)
     await _dead(ask, place)
     await _secrets(ask)
+    await _watching(ask, place)
     await _tenants(ask)
 
 
@@ -125,6 +127,27 @@ def _methods(kind: type) -> set[str]:
 async def _health(ask: Asking) -> None:
     assert (await ask("healthz")).is_ok
     assert (await ask("readyz")).is_ok
+
+
+async def _calendars_and_monitors(ask: Asking) -> None:
+    saved = await ask("put_calendar", "spain", country="ES", dates=[date(2031, 8, 14)])
+    assert (saved.country, saved.rearmed, saved.upcoming[0].date.year >= 2026) == ("ES", 0, True)
+    assert [each.name for each in await ask("list_calendars")] == ["spain"]
+    assert (await ask("get_calendar", "spain")).dates == ("2031-08-14",)
+    left_out = await ask("preview", "0 9 6 * *", calendar="spain", after="2027-01-01", count=1)
+    assert left_out.slots[0].note == "left out: 2027-01-06 (Epiphany)"
+    monitor = await ask(
+        "create_schedule", name="backup", monitor={"expect": "0 3 * * *", "grace": "1h"}
+    )
+    assert monitor.monitor is not None
+    assert (monitor.monitor.grace, monitor.monitor_state) == ("1h", "waiting")
+    assert (await ask("ping", monitor, note="done")).monitor_state == "up"
+    token = str(monitor.ping_url).rpartition("/")[2]
+    assert (await ask("ping_token", token)).status == "ok"
+    assert (await ask("ping_token_saying", token, status="failed")).status == "ok"
+    assert (await ask("get_schedule", monitor)).monitor_state == "down"
+    await ask("delete_schedule", monitor)
+    await ask("delete_calendar", "spain")
 
 
 async def _schedules(ask: Asking, place: Target) -> None:
@@ -304,6 +327,25 @@ async def _secrets(ask: Asking) -> None:
     old = await ask("signing_secret")
     new = await ask("rotate_signing_secret", overlap=timedelta(hours=1))
     assert [each.version for each in new.retiring][:1] == [old.version]
+
+
+async def _watching(ask: Asking, place: Target) -> None:
+    made = await ask("create_channel", "ops", f"{place.url}/told", events=["dead"], tags=["x"])
+    assert (made.url, made.events) == (f"{place.url}/…", ("dead",))
+    changed = await ask("update_channel", made, name="pager", tags=None)
+    assert (changed.name, changed.tags) == ("pager", ())
+    assert await ask("get_channel", made.id) == changed
+    assert [each.id for each in await ask("list_channels", page_size=1)] == [made.id]
+    asked = await ask("test_channel", made)
+    while place.next_call()[0] != "/told":
+        pass
+    assert [each.id for each in await ask("list_notifications", made)] == [asked.id]
+    await ask("delete_channel", made)
+    with pytest.raises(NotFound):
+        await ask("get_channel", made)
+    alerts = await ask("list_alerts", kind="dead", page_size=1)
+    assert {each.kind for each in alerts} == {"dead"}
+    assert all(each.is_open for each in await ask("list_alerts", is_open=True))
 
 
 async def _tenants(ask: Asking) -> None:

@@ -45,7 +45,9 @@ def test_a_secret_shows_nowhere_but_on_the_wire(tmp_path: Path) -> None:
             assert server.stop() == 0
         said = "".join(server.lines) + (tmp_path / "serve.log").read_text()
         calls = [echo.next_call() for _ in range(echo.calls.qsize())]
-    _assert_it_was_sent(calls)
+    told = [call for call in calls if "/told/" in call.path]
+    _assert_it_was_sent([call for call in calls if call not in told])
+    assert {json.loads(call.body)["type"] for call in told} >= {"channel.test", "alert.opened"}
     assert "succeeded" in said
     dump = asyncio.run(_dump(data_dir))
     assert b"${secrets.LEAK}" in dump
@@ -78,6 +80,7 @@ def _use_it_everywhere(server: Server, echo: Echo, data_dir: Path) -> dict[str, 
     told["put wrong"] = ask("PUT", "/v1/secrets/LEAK", {"valu": VALUE})
     told["put elsewhere"] = ask("PUT", "/v1/secrets/9", {"value": VALUE})
     told["put not json"] = ask("PUT", "/v1/secrets/LEAK", VALUE)
+    channels = _channels(ask, echo, told)
     contents: list[dict[str, Any]] = [
         {"payload": {"deep": ["${secrets.LEAK}"]}},
         {"body": "<k>${secrets.LEAK}</k>"},
@@ -107,18 +110,47 @@ def _use_it_everywhere(server: Server, echo: Echo, data_dir: Path) -> dict[str, 
     ids.append(made["id"])
     paths = ["/v1/schedules?limit=1000", "/v1/dead", "/v1/secrets", "/v1/cluster", "/v1/stats"]
     paths += ["/openapi.json", "/docs", "/healthz", "/readyz", "/metrics", "/", "/v1/circuits"]
+    paths += ["/v1/channels", "/v1/alerts", *channels]
     for id_ in ids:
         for firing in _ended(ask, id_):
             told[firing["id"]] = json.dumps(firing).encode()
             paths += [f"/v1/firings/{firing['id']}", f"/v1/firings/{firing['id']}/attempts"]
         paths += [f"/v1/schedules/{id_}", f"/v1/schedules/{id_}/firings"]
         paths += [f"/v1/schedules/{id_}/why?at=2090-01-01", f"/v1/schedules/{id_}/next"]
+    _tried(ask, channels)
     told |= {path: ask("GET", path) for path in paths}
     for command in (["list"], ["secret", "list"], ["runs", ids[0]], ["config", "check"]):
         shown = server.rota(*command, ROTA_DATA_DIR=str(data_dir))
         told[" ".join(command)] = (shown.out + shown.err).encode()
     _assert_ends(told, ids)
     return told
+
+
+def _channels(ask: Any, echo: Echo, told: dict[str, bytes]) -> list[str]:
+    """Channels with the mark in all of their URLs, one of which never works; their addresses."""
+    paths: list[str] = []
+    for kind in ("200", "500"):
+        place = echo.url.removeprefix("http://")
+        url = f"http://user:{MARK}@{place}/{kind}/told/{MARK}?token={MARK}"
+        made = json.loads(ask("POST", "/v1/channels", {"name": f"c{kind}", "url": url}))
+        told[f"channel {kind}"] = json.dumps(made).encode()
+        path = f"/v1/channels/{made['id']}"
+        told[f"moved {kind}"] = ask("PATCH", path, {"url": url, "tags": []})
+        told[f"test {kind}"] = ask("POST", f"{path}/test")
+        paths += [path, f"{path}/notifications"]
+    for wrong in ({"url": MARK}, {"url": f"nonsense://{MARK}"}, {"pass": MARK}):
+        told[f"wrong {wrong}"] = ask("POST", "/v1/channels", {"name": "w", **wrong})
+    return paths
+
+
+def _tried(ask: Any, channels: list[str]) -> None:
+    """Return when each channel has been told, or could not be."""
+
+    def look() -> bool:
+        shown = [json.loads(ask("GET", path)) for path in channels[::2]]
+        return bool(shown[0]["last_sent_at"]) and shown[1]["last_error"] == "HTTP 500"
+
+    eventually(look)
 
 
 def _ended(ask: Any, id_: str) -> list[dict[str, Any]]:

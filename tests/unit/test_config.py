@@ -49,9 +49,14 @@ SAMPLES: dict[str, tuple[str, str, str]] = {
     "secret_keys": ("k1:flag", "k2:env,k1:flag", "k1:file"),
     "secret_keys_file": ("/flag", "/env", "/file"),
     "host_rate": ("1", "0", "100"),
+    "request_rate": ("1", "0", "1000"),
+    "request_burst": ("1", "10", "1000"),
     "host_concurrency": ("1", "0", "200"),
     "circuit_failures": ("1", "0", "20"),
     "circuit_interval": ("1s", "500ms", "10m"),
+    "metrics": ("false", "true", "off"),
+    "metrics_port": ("1", "0", "9100"),
+    "apprise": ("true", "false", "on"),
     "celery_broker_url": ("redis://flag/0", "amqp://u@env//", "sqs://"),
 }
 

@@ -153,3 +153,21 @@ def test_a_naive_instant_is_refused() -> None:
 def test_the_first_and_last_instants_have_ids() -> None:
     for instant in (datetime(1970, 1, 1, tzinfo=UTC), datetime.max.replace(tzinfo=UTC)):
         assert ids.from_text(Kind.FIRING, ids.to_text(Kind.FIRING, ids.new(at=instant)))
+
+
+def test_what_follows_a_firing_has_one_id_made_of_both() -> None:
+    slot = datetime(2026, 3, 9, 13, tzinfo=UTC)
+    follower, other = ids.new(at=slot), ids.new(at=slot)
+    ended = ids.firing_id(other, slot)
+    one = ids.following_id(follower, ended, slot)
+    assert one == ids.following_id(follower, ended, slot)
+    assert one.bytes[:6] == ended.bytes[:6]
+    # Neither the schedule's own slot's, nor what another follows with, nor after another.
+    others = {
+        ids.firing_id(follower, slot),
+        ids.following_id(other, ended, slot),
+        ids.following_id(follower, one, slot),
+    }
+    assert one not in others
+    assert len(others) == 3
+    assert ids.following_id(follower, ended, datetime(1969, 1, 1, tzinfo=UTC))

@@ -9,13 +9,15 @@ import typer
 
 from rota.cli import (
     apply,
+    calendars,
+    channels,
     circuits,
     config,
     dead,
     demo,
     doctor,
     figures,
-    importing,
+    importing_python,
     keys,
     logs,
     migrate,
@@ -27,6 +29,7 @@ from rota.cli import (
     serve,
     tenants,
     when,
+    worker,
 )
 from rota.errors import RotaError
 from rota.version import __version__
@@ -55,6 +58,7 @@ def rota(
 # imports what is heavy (the database, the engine) inside the command, so that all start quickly.
 app.command()(serve.serve)
 app.command()(demo.demo)
+app.command()(worker.worker)
 app.command()(schedules.add)
 app.command("list")(schedules.list_)
 app.command()(schedules.show)
@@ -65,7 +69,7 @@ app.command()(schedules.delete)
 app.command()(apply.plan)
 app.command()(apply.apply)
 app.command()(apply.export)
-app.add_typer(importing.app, name="import")
+app.add_typer(importing_python.app, name="import")
 app.command()(runs.trigger)
 app.command()(runs.backfill)
 app.command()(runs.runs)
@@ -76,10 +80,14 @@ app.command()(dead.replay)
 app.add_typer(dead.app, name="dead")
 app.command("next")(when.next_)
 app.command()(when.explain)
+app.command()(calendars.ping)
+app.add_typer(calendars.app, name="calendar")
 app.add_typer(secrets.app, name="secret")
 app.add_typer(keys.app, name="key")
 app.add_typer(tenants.app, name="tenant")
 app.add_typer(circuits.app, name="circuits")
+app.add_typer(channels.app, name="channel")
+app.command()(channels.alerts)
 app.command()(figures.stats)
 app.command()(figures.cluster)
 app.command()(migrate.migrate)

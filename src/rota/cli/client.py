@@ -8,13 +8,14 @@ along) and no proxy is asked.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any, cast
 from urllib.parse import quote, urlencode, urlsplit
 
 import typer
 
 from rota import config as configuration
+from rota.cli.line import Line
 from rota.errors import CallerError, InvalidConfig, TemporaryError
 from rota.runtime import files
 
@@ -24,8 +25,9 @@ if TYPE_CHECKING:
 
     from rota.config import Config
 
-_TIMEOUT_SECONDS = 30.0
 _MAX_REPLY = 64 * 1024 * 1024
+#: What may be sent twice when the first time got no answer.
+_REPEATABLE = frozenset(("GET", "PUT", "DELETE"))
 
 Url = Annotated[str | None, typer.Option("--url", help="The server to talk to. (ROTA_URL)")]
 
@@ -50,6 +52,7 @@ class Client:
 
     url: str
     key: str
+    line: Line = field(default_factory=Line)
 
     def get(self, path: str, **query: object) -> Any:
         """The JSON at a path; parameters that are None are left out."""
@@ -97,31 +100,47 @@ class Client:
     ) -> tuple[int, bytes, str | None]:
         import http.client  # noqa: PLC0415 - slow to import, see app.py
 
-        parts = urlsplit(self.url)
-        secure = parts.scheme == "https"
-        kind = http.client.HTTPSConnection if secure else http.client.HTTPConnection
-        connection = kind(parts.hostname or "", parts.port, timeout=_TIMEOUT_SECONDS)
-        try:
-            connection.request(method, parts.path + path, body=content, headers=dict(headers))
-            response = connection.getresponse()
-            later = response.headers.get("Retry-After")
-            return response.status, response.read(_MAX_REPLY), later
-        except (OSError, http.client.HTTPException) as error:
-            reason = str(error) or type(error).__name__
-            raise ServerAway(
-                f"expected a server at {self.url}, got none: {reason}. `rota serve` starts one"
-            ) from error
-        finally:
-            connection.close()
+        again = self.line.is_open and method in _REPEATABLE
+        while True:
+            connection = self.line.connection(self.url)
+            try:
+                connection.request(method, self._path(path), body=content, headers=dict(headers))
+                response = connection.getresponse()
+                later = response.headers.get("Retry-After")
+                reply = response.read(_MAX_REPLY)
+            except (OSError, http.client.HTTPException) as error:
+                self.line.close()
+                if again:
+                    # The server may have hung up on a connection that it had kept for long enough.
+                    again = False
+                    continue
+                reason = str(error) or type(error).__name__
+                raise ServerAway(
+                    f"expected a server at {self.url}, got none: {reason}. `rota serve` starts one"
+                ) from error
+            except BaseException:
+                self.line.close()  # an answer half read would be taken for the next one's
+                raise
+            if response.will_close or not response.isclosed():
+                self.line.close()
+            return response.status, reply, later
+
+    def _path(self, path: str) -> str:
+        return urlsplit(self.url).path + path
 
 
 def connect(
-    *, url: str | None = None, data_dir: str | None = None, file: Path | None = None
+    *,
+    url: str | None = None,
+    data_dir: str | None = None,
+    file: Path | None = None,
+    line: Line | None = None,
 ) -> Client:
     """The server that flags, environment or `rota.toml` name; else the one of the data folder."""
     config = configuration.read({"url": url, "data_dir": data_dir}, file=file)
     address = config.url or _found_url(config)
-    return Client(url=address, key=config.api_key or _found_key(config, address))
+    key = config.api_key or _found_key(config, address)
+    return Client(url=address, key=key, line=line or Line())
 
 
 def segment(text: str) -> str:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rota.cli import client as api
-from rota.cli import naming, output, shown
+from rota.cli import completing, naming, output, shown
 from rota.cli.client import Url
 from rota.cli.config import DataDir, File
 
@@ -23,10 +23,19 @@ Firings = Annotated[
     list[str] | None, typer.Argument(metavar="FIRING…", help="Ids of firings to replay.")
 ]
 OfSchedule = Annotated[
-    str | None, typer.Argument(metavar="NAME", help="Only those of this schedule.")
+    str | None,
+    typer.Argument(
+        metavar="NAME", help="Only those of this schedule.", autocompletion=completing.schedules
+    ),
 ]
 Schedule = Annotated[
-    str | None, typer.Option("--schedule", metavar="NAME", help="Only those of this schedule.")
+    str | None,
+    typer.Option(
+        "--schedule",
+        metavar="NAME",
+        help="Only those of this schedule.",
+        autocompletion=completing.schedules,
+    ),
 ]
 Since = Annotated[str | None, typer.Option(help="Only slots from this instant on.")]
 Until = Annotated[str | None, typer.Option(help="Only slots before this instant.")]

@@ -31,6 +31,8 @@ def demo(*, seconds: Seconds = None, port: Port = None, verbose: Verbose = False
 
 def _announce(started: "Started", data_dir: Path) -> None:
     output.say(f"Rota is at {started.url}  (API: {started.url}/docs)", style="bold")
+    if started.sign_in is not None:
+        output.say(f"Dashboard, this link signs you in once: {started.sign_in}")
     output.say(f"In another terminal: rota list --data-dir {data_dir}")
     output.say("Ctrl-C ends it.\n", style="dim")
 

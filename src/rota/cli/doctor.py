@@ -61,7 +61,7 @@ async def _examine(flags: dict[str, str | None], file: Path | None) -> list[Chec
     from rota.clock import SystemClock  # noqa: PLC0415 - heavy, see app.py
 
     clock = SystemClock()
-    checks = [_python(), _tzdata(clock)]
+    checks = [_python(), _tzdata(clock), _holidays()]
     try:
         config = configuration.read(flags, file=file)
     except InvalidConfig as error:
@@ -91,6 +91,12 @@ def _tzdata(clock: Clock) -> Check:
     old = int(zones.VERSION[:4]) <= clock.now().year - _TZDATA_YEARS
     advice = "upgrade the package tzdata: clock changes since then are unknown" if old else ""
     return _check("tzdata", zones.VERSION, advice)
+
+
+def _holidays() -> Check:
+    from importlib.metadata import version  # noqa: PLC0415 - as above
+
+    return _check("holidays", version("holidays"))
 
 
 def _folder(folder: Path) -> list[Check]:

@@ -22,6 +22,29 @@ Stream = Annotated[
 CeleryTask = Annotated[
     str | None, typer.Option("--celery-task", metavar="NAME", help="Send this Celery task.")
 ]
+Calendar = Annotated[
+    str | None, typer.Option("--calendar", metavar="NAME", help="Not on dates that it leaves out.")
+]
+Monitor = Annotated[
+    str | None,
+    typer.Option("--monitor", metavar="WHEN", help="Wait for pings at these times; call nothing."),
+]
+Grace = Annotated[
+    str | None, typer.Option("--grace", help="How late a ping may be. 5m unless said.")
+]
+After = Annotated[
+    str | None,
+    typer.Option("--after", metavar="KEY", help="Run when a firing of this schedule has ended."),
+]
+On = Annotated[
+    str | None,
+    typer.Option("--on", help="With --after: succeeded (unless said), failed or finished."),
+]
+OnDemand = Annotated[bool, typer.Option("--on-demand", help="Run only when somebody asks.")]
+Steps = Annotated[
+    str | None,
+    typer.Option("--steps", metavar="JSON", help="Targets, one after another, as a list."),
+]
 Queue = Annotated[str | None, typer.Option(help="The queue its workers listen to.")]
 Key = Annotated[str | None, typer.Option("--key", help="A key of your own, unique to you.")]
 Description = Annotated[str | None, typer.Option(help="A sentence for people.")]
@@ -64,6 +87,31 @@ def trigger(when: str, tz: str | None) -> dict[str, Any]:
     except durations.InvalidDuration:
         return {"cron_expr": when} if _LIKE_CRON.match(when) or "*" in when else {"text": when}
     return {"interval": when}
+
+
+def monitor(expect: str | None, grace: str | None) -> dict[str, Any]:
+    """The monitor field, from its two options."""
+    if expect is None:
+        if grace is not None:
+            raise typer.BadParameter("expected it with --monitor only", param_hint="--grace")
+        return {}
+    return {"monitor": {"expect": expect, **({} if grace is None else {"grace": grace})}}
+
+
+def event(after: str | None, on: str | None, *, on_demand: bool) -> dict[str, Any]:
+    """The trigger field of what fires without a WHEN; empty for what has one."""
+    if on is not None and after is None:
+        raise typer.BadParameter("expected it with --after only", param_hint="--on")
+    if after is not None and on_demand:
+        raise typer.BadParameter("expected --after or --on-demand, got both", param_hint="--after")
+    if after is not None:
+        return {"after": {"key": after, **({} if on is None else {"on": on})}}
+    return {"on_demand": True} if on_demand else {}
+
+
+def steps(text: str | None) -> dict[str, Any]:
+    """The steps field, read as JSON."""
+    return {} if text is None else {"steps": _json(text, "--steps")}
 
 
 def given(**fields: object) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from rota.cli import client as api
-from rota.cli import naming, output, shown
+from rota.cli import completing, naming, output, shown
 from rota.cli.client import RequestRefused, ServerAway, Url
 from rota.cli.config import DataDir, File  # noqa: TC001 - typer reads them
 from rota.cli.following import Following, end_of, when
@@ -37,7 +37,11 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
 
 OptionalName = Annotated[
     str | None,
-    typer.Argument(metavar="NAME", help="A schedule's key, name or id; all unless given."),
+    typer.Argument(
+        metavar="NAME",
+        help="A schedule's key, name or id; all unless given.",
+        autocompletion=completing.schedules,
+    ),
 ]
 Follow = Annotated[bool, typer.Option("-f", "--follow", help="Go on with what happens next.")]
 Count = Annotated[

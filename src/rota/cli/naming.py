@@ -8,13 +8,25 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from rota.cli import completing
 from rota.cli.client import RequestRefused
 from rota.errors import CallerError
 
 if TYPE_CHECKING:
     from rota.cli.client import Client
 
-Name = Annotated[str, typer.Argument(metavar="NAME", help="A schedule's key, name or id.")]
+Name = Annotated[
+    str,
+    typer.Argument(
+        metavar="NAME",
+        help="A schedule's key, name or id.",
+        autocompletion=completing.schedules,
+    ),
+]
+Tag = Annotated[
+    str | None,
+    typer.Option(help="Only those with this tag.", autocompletion=completing.tags),
+]
 
 _ID = re.compile(r"sch_[0-9A-Za-z]{26}", re.IGNORECASE)
 _SEARCHED = 1_000
@@ -34,6 +46,13 @@ def find(client: Client, name: str) -> dict[str, Any]:
             f"expected a schedule's key, name or id, got {name!r}{_hint(client, name)}"
         )
     return found
+
+
+def tag_hint(client: Client, tag: str) -> str:
+    """What to say of a tag that no schedule has."""
+    known = completing.tags_of(_listed(client, limit=_SEARCHED))
+    near = difflib.get_close_matches(tag, sorted(known), n=1)
+    return f"No schedule has the tag {tag!r}{f'; did you mean {near[0]!r}?' if near else '.'}"
 
 
 def path(schedule: dict[str, Any], *more: str) -> str:

@@ -11,6 +11,7 @@ import io
 import json
 import os
 import sys
+from contextlib import contextmanager
 from functools import cache
 from typing import TYPE_CHECKING, Annotated
 
@@ -19,7 +20,7 @@ import typer
 from rota.errors import BugError, InvalidConfig, RotaError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Generator, Iterable, Sequence
 
     from rich.console import Console
     from rich.text import Text
@@ -66,6 +67,17 @@ def prepare() -> None:
 def say(text: str, *, style: str | None = None) -> None:
     """One line of result."""
     console().print(text, style=style)
+
+
+@contextmanager
+def working(text: str) -> Generator[None]:
+    """Show on a terminal that something goes on which cannot be counted."""
+    out = console(stderr=True)
+    if not out.is_terminal:
+        yield
+        return
+    with out.status(text):
+        yield
 
 
 def note(text: str) -> None:

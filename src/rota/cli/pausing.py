@@ -6,15 +6,23 @@ from typing import Annotated, Any
 import typer
 
 from rota.cli import client as api
-from rota.cli import naming, output, shown
+from rota.cli import completing, naming, output, shown
 from rota.cli.client import Url
 from rota.cli.config import DataDir, File
 
 OneName = Annotated[
-    str | None, typer.Argument(metavar="NAME", help="A schedule's key, name or id; or --all.")
+    str | None,
+    typer.Argument(
+        metavar="NAME",
+        help="A schedule's key, name or id; or --all.",
+        autocompletion=completing.schedules,
+    ),
 ]
 All = Annotated[bool, typer.Option("--all", help="All of the tenant's schedules.")]
-Tag = Annotated[str | None, typer.Option(help="With --all: only those with this tag.")]
+Tag = Annotated[
+    str | None,
+    typer.Option(help="With --all: only those with this tag.", autocompletion=completing.tags),
+]
 Reason = Annotated[str | None, typer.Option(help="With --all: why, for people.")]
 Until = Annotated[
     str | None,
@@ -49,6 +57,7 @@ def pause(
     if as_json:
         output.print_json(done)
         return
+    _hint_at_tag(client, tag, done)
     again = f" {_schedules(done['renewed'])} had been so before." if done["renewed"] else ""
     output.say(f"Paused {_schedules(done['paused'])}.{again}")
 
@@ -73,8 +82,18 @@ def resume(
     if as_json:
         output.print_json(done)
         return
+    _hint_at_tag(client, tag, done)
     over = f" {_schedules(done['completed'])} had no time left to run." if done["completed"] else ""
     output.say(f"Resumed {_schedules(done['resumed'])}.{over}")
+
+
+def _hint_at_tag(client: api.Client, tag: str | None, done: Counts) -> None:
+    if (
+        tag is not None
+        and not any(done.values())
+        and not client.get("/v1/schedules", tag=tag, limit=1)["items"]
+    ):
+        output.note(naming.tag_hint(client, tag))
 
 
 def _check(name: str | None, *, all_: bool, **only_all: str | None) -> None:

@@ -69,7 +69,8 @@ def backfill(
     client = api.connect(url=server, data_dir=data_dir, file=file)
     schedule = naming.find(client, name)
     body = {"from": since, "to": until}
-    filled: dict[str, Any] = client.post(naming.path(schedule, "backfill"), body)
+    with output.working("Backfilling …"):
+        filled: dict[str, Any] = client.post(naming.path(schedule, "backfill"), body)
     if as_json:
         output.print_json(filled)
         return

@@ -2,7 +2,7 @@
 
 from itertools import islice
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -11,28 +11,35 @@ from rota.cli import fields, naming, output, shown
 from rota.cli.client import Url
 from rota.cli.config import DataDir, File
 from rota.cli.fields import (
+    After,
     Attempts,
+    Calendar,
     CeleryTask,
     Description,
+    Grace,
     Headers,
     Key,
     Method,
     Misfire,
+    Monitor,
+    On,
+    OnDemand,
     Others,
     Overlap,
     Payload,
     Priority,
     Queue,
+    Steps,
     Stream,
     Tags,
     Task,
     Timeout,
     Tz,
 )
-from rota.cli.naming import Name
+from rota.cli.naming import Name, Tag
 
-When = Annotated[
-    str,
+AnyWhen = Annotated[
+    str | None,
     typer.Argument(
         metavar="WHEN", help="English, cron, an interval such as 5m, an instant or an RRULE."
     ),
@@ -43,16 +50,20 @@ NewTarget = Annotated[str | None, typer.Option("--target", metavar="URL", help="
 NewName = Annotated[str | None, typer.Option("--name", help="What people call it.")]
 Paused = Annotated[bool, typer.Option("--paused", help="Make it, but do not start it.")]
 Status = Annotated[str | None, typer.Option(help="Only active, paused or completed ones.")]
-Tag = Annotated[str | None, typer.Option(help="Only those with this tag.")]
 Count = Annotated[int, typer.Option("-n", "--count", min=1, help="How many to show.")]
-Search = Annotated[str | None, typer.Option("-q", "--search", help="Only those that contain this.")]
+Search = Annotated[
+    str | None,
+    typer.Option("-q", "--search", help="Only those with this text, from the beginning of a word."),
+]
 
 _MAX_PAGE = 1_000
+_RUNNING = 10
+"""Of what runs at this moment, `show` shows so many."""
 
 
 def add(
     name: Annotated[str, typer.Argument(metavar="NAME", help="What people call it.")],
-    when: When,
+    when: AnyWhen = None,
     url: Target = None,
     *,
     tz: Tz = None,
@@ -60,6 +71,13 @@ def add(
     task: Task = None,
     stream: Stream = None,
     celery_task: CeleryTask = None,
+    steps: Steps = None,
+    after: After = None,
+    on: On = None,
+    on_demand: OnDemand = False,
+    monitor: Monitor = None,
+    grace: Grace = None,
+    calendar: Calendar = None,
     queue: Queue = None,
     key: Key = None,
     description: Description = None,
@@ -79,14 +97,18 @@ def add(
     as_json: output.Json = False,
 ) -> None:
     """Make a schedule: `rota add report "every weekday at 9am" https://example.com/hook`."""
-    if sum(each is not None for each in (url, task, stream, celery_task)) != 1:
-        raise typer.BadParameter(
-            "expected a URL, --task, --stream or --celery-task, and one of them only",
-            param_hint="URL",
-        )
+    event = fields.event(after, on, on_demand=on_demand)
+    if event and url is None:
+        # Without a WHEN, what comes after the name is the URL.
+        when, url = None, when
+    event |= fields.monitor(monitor, grace)
+    _check(when, event, (url, task, stream, celery_task, steps))
     body = (
         {"name": name}
-        | fields.trigger(when, tz)
+        | (fields.trigger(when, tz) if when is not None else {})
+        | event
+        | fields.steps(steps)
+        | fields.given(calendar=calendar)
         | fields.given(timezone=tz, target_url=url, job_type=task, queue=queue, key=key)
         | fields.given(stream=stream, celery_task=celery_task)
         | fields.given(description=description, tags=tag, method=method, overlap_policy=overlap)
@@ -98,6 +120,26 @@ def add(
     )
     made = _client(server, data_dir, file).post("/v1/schedules", body)
     shown.schedule(made, as_json=as_json)
+
+
+def _check(when: str | None, event: dict[str, Any], targets: tuple[str | None, ...]) -> None:
+    """A schedule has a WHEN, or something else it waits for, and a target; a monitor has none."""
+    monitor = "monitor" in event
+    if monitor and (when is not None or any(targets)):
+        raise typer.BadParameter(
+            "expected neither WHEN nor URL with --monitor, which waits and calls nothing",
+            param_hint="--monitor",
+        )
+    if event and when is not None:
+        raise typer.BadParameter("expected none beside --after or --on-demand", param_hint="WHEN")
+    if not event and when is None:
+        wrong = "expected it, or --after KEY, --on-demand or --monitor WHEN"
+        raise typer.BadParameter(wrong, param_hint="WHEN")
+    if not monitor and sum(each is not None for each in targets) != 1:
+        raise typer.BadParameter(
+            "expected a URL, --task, --stream, --celery-task or --steps, and one of them only",
+            param_hint="URL",
+        )
 
 
 def list_(
@@ -117,6 +159,8 @@ def list_(
     found = client.items("/v1/schedules", limit=min(count + 1, _MAX_PAGE), **filters)
     items = list(islice(found, count + 1))
     shown.schedules(items[:count], as_json=as_json)
+    if tag is not None and not items and not (status or search):
+        output.note(naming.tag_hint(client, tag))
     if len(items) > count:
         output.note(f"These are the newest {count}; there are more (-n shows more).")
 
@@ -130,7 +174,14 @@ def show(
     as_json: output.Json = False,
 ) -> None:
     """Show all that a schedule is made of, and when it runs next."""
-    shown.schedule(naming.find(_client(server, data_dir, file), name), as_json=as_json)
+    client = _client(server, data_dir, file)
+    schedule = naming.find(client, name)
+    if schedule.get("monitor") is not None:
+        schedule = client.get(naming.path(schedule))  # With the URL that pings it.
+    shown.schedule(schedule, as_json=as_json)
+    if not as_json:
+        running = client.get(naming.path(schedule, "firings"), status="running", limit=_RUNNING)
+        shown.running(running["items"])
 
 
 def edit(
@@ -144,6 +195,7 @@ def edit(
     task: Task = None,
     stream: Stream = None,
     celery_task: CeleryTask = None,
+    calendar: Calendar = None,
     queue: Queue = None,
     description: Description = None,
     tag: Tags = None,
@@ -166,7 +218,7 @@ def edit(
     body = (
         (fields.trigger(when, tz or schedule["timezone"]) if when is not None else {})
         | fields.given(timezone=tz, target_url=target, job_type=task, queue=queue)
-        | fields.given(stream=stream, celery_task=celery_task)
+        | fields.given(stream=stream, celery_task=celery_task, calendar=calendar)
         | fields.given(name=new_name, description=description, tags=tag, method=method)
         | fields.given(overlap_policy=overlap, misfire_policy=misfire, priority=priority)
         | fields.given(timeout_seconds=timeout, max_attempts=attempts)

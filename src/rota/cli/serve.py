@@ -36,6 +36,8 @@ def announce(started: "Started") -> None:
     """Say where the server is; and the first admin key, which nobody will see again."""
     if started.url is not None:
         output.say(f"Rota is at {started.url}  (API: {started.url}/docs)")
+        if started.sign_in is not None:
+            output.say(f"Dashboard, this link signs you in once: {started.sign_in}")
     else:
         output.say(f"Rota runs as {', '.join(started.roles)}.")
     if started.new_key is not None:

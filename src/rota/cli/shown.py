@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 Record = dict[str, Any]
 
 _TRIGGERS = ("cron_expr", "interval", "run_at", "rrule", "text")
+_LINKS = {"succeeded": "after", "failed": "after a failure of", "finished": "after any end of"}
 _FIRST = ("id", "key", "name", "status", "next_fire_at", "last_fire_at", "last_status")
 _STYLES = {
     "active": "green",
@@ -82,10 +83,18 @@ def firing(record: Record, *, as_json: bool) -> None:
         return
     rows = [
         (name, _coloured(value) if name == "status" else _cell(value))
-        for name, value in record.items()
+        for name, value in (record | _steps(record)).items()
         if value is not None
     ]
     output.table(rows)
+
+
+def _steps(record: Record) -> Record:
+    """The steps of a firing in a line: `flight compensated, hotel failed`."""
+    steps = record.get("steps")
+    if not steps:
+        return {}
+    return {"steps": ", ".join(f"{each['name']} {each['status']}" for each in steps)}
 
 
 def firings(records: Iterable[Record], *, as_json: bool) -> None:
@@ -113,6 +122,14 @@ def firings(records: Iterable[Record], *, as_json: bool) -> None:
     output.table(rows, headers=headers)
 
 
+def running(records: Iterable[Record]) -> None:
+    """What runs at this moment, beside the schedule; nothing when nothing does."""
+    records = list(records)
+    if records:
+        output.say("")
+        firings(records, as_json=False)
+
+
 def reason(record: Record, *, as_json: bool) -> None:
     """What happened to a slot."""
     if as_json:
@@ -126,6 +143,12 @@ def reason(record: Record, *, as_json: bool) -> None:
 def when(record: Record) -> str:
     """The trigger, as it was written, and its zone."""
     written = next((record[name] for name in _TRIGGERS if record.get(name) is not None), "")
+    if other := record.get("after"):
+        written = f"{_LINKS.get(other['on'], 'after')} {other['key']}"
+    elif monitor := record.get("monitor"):
+        written = f"ping expected: {monitor['expect']}"
+    elif record.get("on_demand"):
+        written = "on demand"
     zone = record.get("timezone", "UTC")
     return str(written) if zone == "UTC" else f"{written} ({zone})"
 
@@ -149,12 +172,20 @@ def notes(record: Record) -> str:
     """What is unusual about a firing."""
     by = record.get("triggered_by")
     said = [
+        progress(record),
         "replay" if record.get("replay_of") else "",
         "catch-up" if record.get("catch_up") else "",
         str(by) if by not in (None, "schedule") else "",
         str(record.get("reason") or ""),
     ]
     return ", ".join(filter(None, said))
+
+
+def progress(record: Record) -> str:
+    """How far a task that runs says that it is: `40 % copying`."""
+    share, note = record.get("progress"), record.get("progress_note")
+    said = [f"{share:.0%}".replace("%", " %") if isinstance(share, int | float) else ""]
+    return " ".join(filter(None, [*said, str(note or "")]))
 
 
 def style(status: object) -> str:

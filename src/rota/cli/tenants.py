@@ -15,13 +15,17 @@ Concurrency = Annotated[
     int | None, typer.Option("--max-concurrency", help="Firings it may run at once.")
 ]
 Rate = Annotated[float | None, typer.Option("--create-rate", help="New schedules a second.")]
+Requests = Annotated[float | None, typer.Option("--request-rate", help="Requests a second.")]
 Quota = Annotated[int | None, typer.Option("--max-schedules", help="Schedules it may have.")]
 Interval = Annotated[
     str | None, typer.Option("--min-interval", help='How often one may fire, such as "60s".')
 ]
 
 app = output.commands("Administer tenants.")
-_COLUMNS = ("name", "weight", "max_concurrency", "create_rate", "max_schedules", "min_interval")
+_COLUMNS = (
+    *("name", "weight", "max_concurrency", "create_rate", "request_rate"),
+    *("max_schedules", "min_interval"),
+)
 
 
 @app.command()
@@ -31,6 +35,7 @@ def add(
     weight: Weight = None,
     max_concurrency: Concurrency = None,
     create_rate: Rate = None,
+    request_rate: Requests = None,
     max_schedules: Quota = None,
     min_interval: Interval = None,
     server: api.Url = None,
@@ -40,7 +45,14 @@ def add(
 ) -> None:
     """Make a tenant; `rota key new --tenant NAME` makes a key for it."""
     client = api.connect(url=server, data_dir=data_dir, file=file)
-    terms = _terms(weight, max_concurrency, create_rate, max_schedules, min_interval)
+    terms = _terms(
+        weight=weight,
+        max_concurrency=max_concurrency,
+        create_rate=create_rate,
+        request_rate=request_rate,
+        max_schedules=max_schedules,
+        min_interval=min_interval,
+    )
     _show(client.post("/v1/tenants", {"name": name, **terms}), as_json=as_json)
 
 
@@ -84,6 +96,7 @@ def edit(
     weight: Weight = None,
     max_concurrency: Concurrency = None,
     create_rate: Rate = None,
+    request_rate: Requests = None,
     max_schedules: Quota = None,
     min_interval: Interval = None,
     server: api.Url = None,
@@ -92,7 +105,14 @@ def edit(
     as_json: output.Json = False,
 ) -> None:
     """Change what is given; in force within a second or two."""
-    terms = _terms(weight, max_concurrency, create_rate, max_schedules, min_interval)
+    terms = _terms(
+        weight=weight,
+        max_concurrency=max_concurrency,
+        create_rate=create_rate,
+        request_rate=request_rate,
+        max_schedules=max_schedules,
+        min_interval=min_interval,
+    )
     if not terms:
         raise InvalidInput("expected something to change, such as --weight 3; got nothing")
     client = api.connect(url=server, data_dir=data_dir, file=file)
@@ -126,20 +146,7 @@ def _find(client: api.Client, named: str) -> dict[str, Any]:
     raise CallerError(f"expected a tenant's name or id, got {named!r}; `rota tenant list` has them")
 
 
-def _terms(
-    weight: int | None,
-    max_concurrency: int | None,
-    create_rate: float | None,
-    max_schedules: int | None,
-    min_interval: str | None,
-) -> dict[str, Any]:
-    terms = {
-        "weight": weight,
-        "max_concurrency": max_concurrency,
-        "create_rate": create_rate,
-        "max_schedules": max_schedules,
-        "min_interval": min_interval,
-    }
+def _terms(**terms: float | str | None) -> dict[str, Any]:
     return {name: value for name, value in terms.items() if value is not None}
 
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rota.cli import output
+from rota.cli import client as api
+from rota.cli import fields, output
+from rota.cli.client import Url  # noqa: TC001 - read at run time, by typer
+from rota.cli.config import DataDir, File  # noqa: TC001 - as above
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -39,14 +42,26 @@ def next_(
     count: Count = 10,
     after: After = None,
     *,
+    calendar: fields.Calendar = None,
+    server: Url = None,
+    data_dir: DataDir = None,
+    file: File = None,
     json: output.Json = False,
 ) -> None:
-    """Show the next instants in the zone and in UTC, with a note at every clock change."""
+    """Show the next instants in the zone and in UTC, with a note at every clock change.
+
+    Without a server; but a calendar is kept by one, which is then asked.
+    """
     from rota.triggers.limits import require_future  # noqa: PLC0415 - started late, see app.py
     from rota.triggers.preview import preview  # noqa: PLC0415
 
     start = _now()
     trigger = _read(when, tz, start)
+    if calendar is not None:
+        asked = fields.given(when=when, timezone=tz, calendar=calendar, after=after, count=count)
+        client = api.connect(url=server, data_dir=data_dir, file=file)
+        _show_answer(client.post("/v1/preview", asked), trigger, as_json=json)
+        return
     if after is not None:
         # In the zone of WHEN, which may be named in it; "tomorrow" is then counted from there.
         start = _instant(after, trigger.timezone)
@@ -59,6 +74,27 @@ def next_(
     _show(trigger)
     _show_slots(trigger, slots)
     _show_warnings(trigger, start)
+
+
+def _show_answer(answer: dict[str, Any], trigger: Trigger, *, as_json: bool) -> None:
+    """What a server says of the next slots, as if it were said here."""
+    from datetime import datetime  # noqa: PLC0415 - started late, see app.py
+
+    from rota.triggers.preview import Slot  # noqa: PLC0415
+
+    if as_json:
+        output.print_json(answer)
+        return
+    output.say(answer["explanation"], style="bold")
+    slots = [
+        Slot(
+            datetime.fromisoformat(each["utc"]), datetime.fromisoformat(each["local"]), each["note"]
+        )
+        for each in answer["slots"]
+    ]
+    _show_slots(trigger, slots)
+    for warning in answer["warnings"]:
+        output.say(f"! {warning}", style="yellow")
 
 
 def explain(when: When, tz: Zone = None, *, json: output.Json = False) -> None:

@@ -135,6 +135,17 @@ class Config:
         default=None,
         metadata=_about(kinds.FILE, "The same, in a file that only its owner can read"),
     )
+    request_rate: int | None = field(
+        default=None,
+        metadata=_about(
+            kinds.whole_number(0, 1_000_000),
+            "Requests a second of a tenant; 0: no limit; unset: 1000 with a DSN",
+        ),
+    )
+    request_burst: int = field(
+        default=2000,
+        metadata=_about(kinds.whole_number(1, 1_000_000), "Of these, how many may come at once"),
+    )
     host_rate: int = field(
         default=0,
         metadata=_about(
@@ -164,6 +175,23 @@ class Config:
     celery_broker_url: str | None = field(
         default=None,
         metadata=_about(kinds.BROKER, "The broker that Celery tasks are sent through"),
+    )
+    metrics: bool = field(
+        default=True,
+        metadata=_about(kinds.YES_OR_NO, "Serve /metrics, which names nothing of a tenant's"),
+    )
+    metrics_port: int = field(
+        default=0,
+        metadata=_about(
+            kinds.whole_number(0, 65_535),
+            "Where a process without the API serves /metrics; 0 for nowhere",
+        ),
+    )
+    apprise: bool | None = field(
+        default=None,
+        metadata=_about(
+            kinds.YES_OR_NO, "Let channels use services other than webhooks; unset, if embedded"
+        ),
     )
     sources: Mapping[str, str] = field(default_factory=dict[str, str], compare=False)
 

@@ -60,13 +60,15 @@ class DatabaseClock:
         self._clock = clock
         self._samples: deque[_Sample] = deque(maxlen=50)
         self._best: _Sample | None = None
+        self._origin: datetime | None = None
+        """What the database's clock showed, by the best answer, at the monotonic clock's start."""
         self._step = timedelta()
 
     def now(self) -> datetime:
         """An instant that the database's clock has reached; the local one's until it was asked."""
-        if self._best is None:
+        if self._origin is None:
             return self._clock.now()
-        return self._at(self._best, self._clock.monotonic())
+        return self._origin + timedelta(seconds=self._clock.monotonic())
 
     @property
     def offset(self) -> timedelta:
@@ -107,7 +109,8 @@ class DatabaseClock:
         while self._samples[0].answered < answered - _WINDOW:
             self._samples.popleft()
         # The quickest answer leaves the least room for error.
-        self._best = min(self._samples, key=lambda each: each.round_trip)
+        self._best = best = min(self._samples, key=lambda each: each.round_trip)
+        self._origin = best.server_at - timedelta(seconds=best.answered)
         return stepped
 
     @staticmethod

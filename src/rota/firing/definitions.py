@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rota import timers
 from rota.firing import sql
 from rota.firing.misfire import Rules
 from rota.firing.plan import Contract
+from rota.schedules.calendars import days
 from rota.schedules.definition import decode
 from rota.triggers.limits import Limited
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
     from uuid import UUID
 
     from rota.db import Row, Tx
@@ -22,7 +23,10 @@ MAX_KNOWN = 100_000
 
 
 class Definitions:
-    """The contracts of schedules that came due lately. A version never changes once written."""
+    """The contracts of schedules that came due lately. A version never changes once written.
+
+    A change of a calendar's days makes a new version of every schedule that has it.
+    """
 
     def __init__(self, *, most: int = MAX_KNOWN) -> None:
         self._most = most
@@ -60,10 +64,11 @@ class Definitions:
         self._known[contract.schedule_id] = contract
 
 
-def contract_of(row: Row) -> Contract:
+def contract_of(row: Row | Mapping[str, Any]) -> Contract:
     """A row of `schedules`, read for firing."""
     definition = decode(row["definition"])
-    trigger = definition.trigger(row["anchor_at"])
+    calendar = row["days"]
+    trigger = definition.trigger(row["anchor_at"], calendar and days.decode(calendar))
     return Contract(
         schedule_id=row["id"],
         tenant_id=row["tenant_id"],

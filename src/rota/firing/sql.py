@@ -50,7 +50,10 @@ _NEXT: LiteralString = """
 """
 
 CONTRACTS: LiteralString = """
-    SELECT id, tenant_id, version, anchor_at, definition FROM schedules WHERE id = ANY ($1::uuid[])
+    SELECT s.id, s.tenant_id, s.version, s.anchor_at, s.definition, c.days
+      FROM schedules s
+      LEFT JOIN calendars c ON c.tenant_id = s.tenant_id AND c.name = s.calendar
+     WHERE s.id = ANY ($1::uuid[])
 """
 
 # Timers first: whoever changes a schedule locks them in that order too.
@@ -119,19 +122,23 @@ FIRE: LiteralString = """
            DELETE FROM queue q
             WHERE q.schedule_id = ANY (ARRAY(
                   SELECT schedule_id FROM done WHERE entry = 'instead'))
-              AND q.state <> 'running'
+              AND q.state <> 'running' AND q.saga IS NULL
         RETURNING q.id, q.schedule_id, q.tenant_id, q.version, q.scheduled_for, q.attempt,
                   q.triggered_by, q.catch_up, q.replay_of, q.payload),
     stopped AS (
            UPDATE queue q
-              SET cancel_reason = CASE WHEN q.cancel_reason IN ('paused', 'edited', 'deleted')
+              SET cancel_reason = CASE WHEN q.saga -> 'back' = 'true' THEN q.cancel_reason
+                                       WHEN q.cancel_reason IN ('paused', 'edited', 'deleted')
                                        THEN 'overlap'
                                        ELSE coalesce(q.cancel_reason, 'overlap') END,
                   claimed_until = CASE WHEN q.worker = '00000000-0000-0000-0000-000000000000'
-                                       THEN clock_timestamp() ELSE q.claimed_until END
+                                        AND q.saga -> 'back' IS DISTINCT FROM 'true'
+                                       THEN clock_timestamp() ELSE q.claimed_until END,
+                  available_at = CASE WHEN q.state = 'running' THEN q.available_at
+                                      ELSE least(q.available_at, clock_timestamp()) END
             WHERE q.schedule_id = ANY (ARRAY(
                   SELECT schedule_id FROM done WHERE entry = 'instead'))
-              AND q.state = 'running'
+              AND (q.state = 'running' OR q.saga IS NOT NULL)
         RETURNING q.id, q.schedule_id),
     slots AS (
         SELECT d.schedule_id, d.tenant_id, d.version, d.fence, d.priority, d.catch_up, d.entry,

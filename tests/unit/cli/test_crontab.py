@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.cli.declared import NOW
 
-from rota.cli.crontab import entries, lines
-from rota.cli.crontab.entries import Imported, Target
+from rota.library.importers.crontab import entries, lines
+from rota.library.importers.crontab.entries import Imported, Target
 from rota.schedules import fields
 
 RUN = Target(task="run-command")

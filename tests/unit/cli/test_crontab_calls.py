@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.cli.test_crontab import imported, one
 
-from rota.cli.crontab import calls, shell
-from rota.cli.crontab.entries import Target
+from rota.library.importers.crontab import calls, shell
+from rota.library.importers.crontab.entries import Target
 
 URL = "https://acme.example/hook"
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from tests.unit.cli.declared import NOW
 
-from rota.cli.crontab import entries
-from rota.cli.crontab.entries import Target
 from rota.cli.declare import documents, wanted
+from rota.library.importers.crontab import entries
+from rota.library.importers.crontab.entries import Target
 
 GUIDES = Path(__file__).resolve().parents[3] / "docs" / "guides"
 

@@ -18,13 +18,20 @@ from rota.schedules.definition import Definition
 from rota.sdk.client.base import Base
 from rota.sdk.client.bulk import Bulk
 from rota.sdk.client.call import REQUEST_KEY, Call, Listing
-from rota.sdk.client.routes import administering, runs, schedules, secrets
+from rota.sdk.client.routes import (
+    administering,
+    calendars,
+    runs,
+    schedules,
+    secrets,
+    watching,
+)
 from rota.sdk.client.schedules import Schedule, ScheduleFields
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-MODULES = (administering, runs, schedules, secrets)
+MODULES = (administering, calendars, runs, schedules, secrets, watching)
 SAMPLE = "SAMPLE"
 OWN = {"send", "close", "aclose", "url"}
 
@@ -131,7 +138,7 @@ def test_what_is_safe_to_repeat_is_what_the_api_says_is(name: str) -> None:
 
 
 def test_every_query_parameter_of_the_api_is_a_parameter() -> None:
-    renamed = {"limit": "page_size", "at": "slot", "schedule_id": "schedule"}
+    renamed = {"limit": "page_size", "at": "slot", "schedule_id": "schedule", "open": "is_open"}
     for name, route in _routes().items():
         operation = OPERATIONS[CALLS[name].method, CALLS[name].path]
         wanted = {renamed.get(each, each) for each in operation.query if each != "cursor"}

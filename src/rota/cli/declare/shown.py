@@ -26,11 +26,13 @@ def show(plan: Plan, shifts: Mapping[str, Shift], *, days: int) -> None:
         output.say(f"+ {_title(wanted)}", style="green")
         output.say(f"    {_when(wanted.written)} → {_target(wanted.written)}")
         _show_shift(shifts.get(wanted.key), days)
+        _show_calendar(wanted)
     for change in plan.changes:
         output.say(f"~ {_title(change.wanted)}", style="yellow")
         for name, (old, new) in _people(change).items():
             output.say(f"    {name}: {_cell(old)} → {_cell(new)}")
         _show_shift(shifts.get(change.key), days)
+        _show_calendar(change.wanted)
     for standing in plan.removals:
         output.say(f"- {standing.key}  (owned by {', '.join(standing.owners)})", style="red")
         _show_shift(shifts.get(standing.key), days)
@@ -125,6 +127,12 @@ def _show_shift(shift: Shift | None, days: int) -> None:
         output.say(f"    fires at the same times in the next {_counted(days, 'day')}")
 
 
+def _show_calendar(wanted: Wanted) -> None:
+    """Calendars are the server's: what is shown here does not know their dates."""
+    if name := wanted.written.get("calendar"):
+        output.say(f"    but not on dates that its calendar {name} leaves out")
+
+
 def _times(slots: Slots) -> str:
     """`3 times (Europe/Madrid): Mon 2026-11-16 09:00, 17:00 +01:00; Tue …`."""
     days: dict[tuple[str, str], list[str]] = {}
@@ -143,16 +151,20 @@ def _title(wanted: Wanted) -> str:
 
 
 def _when(written: Mapping[str, Any]) -> str:
-    from rota.schedules import names  # noqa: PLC0415 - started late, see app.py
+    from rota.cli.shown import when  # noqa: PLC0415 - started late, see app.py
 
-    trigger = next(str(written[name]) for name in names.TRIGGERS if name in written)
-    return f"{trigger} ({written.get('timezone', 'UTC')})"
+    zone = written.get("timezone", "UTC")
+    return f"{when({**written, 'timezone': 'UTC'})} ({zone})"
 
 
 def _target(written: Mapping[str, Any]) -> str:
     from rota.schedules import names  # noqa: PLC0415 - as above
 
-    name = next(name for name in names.TARGETS if name in written)
+    name = next((name for name in names.TARGETS if name in written), None)
+    if name is None:
+        return "waits for pings"
+    if name == "steps":
+        return "steps " + ", ".join(str(each["name"]) for each in written[name])
     method = f"{written.get('method', 'POST')} " if name == "target_url" else f"{name} "
     return f"{method}{written[name]}"
 

@@ -16,6 +16,7 @@ from rota.schedules import fields, names
 from rota.schedules.errors import InvalidSchedule
 from rota.schedules.values import MAX_TAGS
 from rota.schedules.when import no_future
+from rota.triggers.never import is_timed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -108,7 +109,8 @@ def _read_one(
         wrong += _wrong_with_moving_key(entry.place, given, parsed.definition.key, now)
     if wrong:
         raise InvalidDeclaration(tuple(wrong))
-    ended = no_future(parsed.trigger, now) if parsed.next_slot is None else None
+    over = parsed.next_slot is None and is_timed(parsed.trigger)
+    ended = no_future(parsed.trigger, now) if over else None
     return Wanted(
         place=entry.place, owner=owner, given=given, definition=parsed.definition, ended=ended
     )

@@ -47,16 +47,21 @@ from rota.sdk.client.results_admin import (
     Stats,
     Tenant,
 )
+from rota.sdk.client.results_calendars import Calendar, Heard, LeftOut, Pinged
+from rota.sdk.client.results_watching import Alert, Channel, Notification
 from rota.sdk.client.routes.administering import TenantFields
 from rota.sdk.client.schedules import BulkItem, BulkResult, Problem, Schedule, ScheduleFields
 
 __all__ = [
+    "Alert",
     "AsyncClient",
     "AsyncItems",
     "Attempt",
     "Backfilled",
     "BulkItem",
     "BulkResult",
+    "Calendar",
+    "Channel",
     "Circuit",
     "ClaimResult",
     "ClaimedFiring",
@@ -70,13 +75,17 @@ __all__ = [
     "Firing",
     "Forbidden",
     "Health",
+    "Heard",
     "Invalid",
     "Items",
     "Key",
+    "LeftOut",
     "NewKey",
     "NotFound",
+    "Notification",
     "Page",
     "PauseResult",
+    "Pinged",
     "PreconditionFailed",
     "Problem",
     "ReplayResult",

@@ -14,7 +14,7 @@ import httpx
 
 from rota.sdk.client.base import Base
 from rota.sdk.client.methods import async_lists, async_sends, awaits, calls, lists, sends
-from rota.sdk.client.routes import administering, runs, schedules, secrets
+from rota.sdk.client.routes import administering, calendars, runs, schedules, secrets, watching
 
 if TYPE_CHECKING:
     import ssl
@@ -118,11 +118,28 @@ class Client(Base):
     fail = calls(runs.fail)
     extend = calls(runs.extend)
 
+    put_calendar = calls(calendars.put_calendar)
+    list_calendars = lists(calendars.list_calendars)
+    get_calendar = calls(calendars.get_calendar)
+    delete_calendar = calls(calendars.delete_calendar)
+    ping = calls(calendars.ping)
+    ping_token = calls(calendars.ping_token)
+    ping_token_saying = calls(calendars.ping_token_saying)
+
     put_secret = calls(secrets.put_secret)
     list_secrets = lists(secrets.list_secrets)
     delete_secret = calls(secrets.delete_secret)
     signing_secret = calls(secrets.signing_secret)
     rotate_signing_secret = calls(secrets.rotate_signing_secret)
+
+    create_channel = calls(watching.create_channel)
+    list_channels = lists(watching.list_channels)
+    get_channel = calls(watching.get_channel)
+    update_channel = calls(watching.update_channel)
+    delete_channel = calls(watching.delete_channel)
+    test_channel = calls(watching.test_channel)
+    list_notifications = lists(watching.list_notifications)
+    list_alerts = lists(watching.list_alerts)
 
     create_tenant = calls(administering.create_tenant)
     list_tenants = lists(administering.list_tenants)
@@ -226,11 +243,28 @@ class AsyncClient(Base):
     fail = awaits(runs.fail)
     extend = awaits(runs.extend)
 
+    put_calendar = awaits(calendars.put_calendar)
+    list_calendars = async_lists(calendars.list_calendars)
+    get_calendar = awaits(calendars.get_calendar)
+    delete_calendar = awaits(calendars.delete_calendar)
+    ping = awaits(calendars.ping)
+    ping_token = awaits(calendars.ping_token)
+    ping_token_saying = awaits(calendars.ping_token_saying)
+
     put_secret = awaits(secrets.put_secret)
     list_secrets = async_lists(secrets.list_secrets)
     delete_secret = awaits(secrets.delete_secret)
     signing_secret = awaits(secrets.signing_secret)
     rotate_signing_secret = awaits(secrets.rotate_signing_secret)
+
+    create_channel = awaits(watching.create_channel)
+    list_channels = async_lists(watching.list_channels)
+    get_channel = awaits(watching.get_channel)
+    update_channel = awaits(watching.update_channel)
+    delete_channel = awaits(watching.delete_channel)
+    test_channel = awaits(watching.test_channel)
+    list_notifications = async_lists(watching.list_notifications)
+    list_alerts = async_lists(watching.list_alerts)
 
     create_tenant = awaits(administering.create_tenant)
     list_tenants = async_lists(administering.list_tenants)

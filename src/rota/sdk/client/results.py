@@ -32,6 +32,14 @@ class Page(Result, Generic[T], frozen=True, kw_only=True):
     next_cursor: str | None = None
 
 
+class FiringStep(Result, frozen=True, kw_only=True):
+    """What has become of a step: waiting, running, succeeded, failed, cancelled or not_run;
+    compensating, compensated or compensation_failed."""
+
+    name: str
+    status: str
+
+
 class Firing(Result, frozen=True, kw_only=True):
     """One firing, live or ended; or a run of slots that were not fired, as one."""
 
@@ -52,6 +60,11 @@ class Firing(Result, frozen=True, kw_only=True):
     result_excerpt: str | None = None
     replay_of: str | None = None
     detached_until: datetime | None = None
+    progress: float | None = None
+    """How far a task that runs said that it is, from 0 to 1."""
+    progress_note: str | None = None
+    steps: tuple[FiringStep, ...] | None = None
+    """Of one that goes through steps, once the first is over."""
 
     @property
     def has_ended(self) -> bool:
@@ -72,6 +85,10 @@ class Attempt(Result, frozen=True, kw_only=True):
     response_status: int | None = None
     response_headers: tuple[tuple[str, str], ...] | None = None
     response_body: str | None = None
+    step: str | None = None
+    """Of a firing that goes through steps: which one."""
+    compensating: bool = False
+    """Whether it was to undo that step."""
 
 
 class Slot(Result, frozen=True, kw_only=True):

@@ -14,6 +14,7 @@ class Tenant(Result, frozen=True, kw_only=True):
     weight: int = 1
     max_concurrency: int | None = None
     create_rate: float | None = None
+    request_rate: float | None = None
     max_schedules: int | None = None
     min_interval: str | None = None
 

@@ -24,6 +24,60 @@ Status = Literal[
 """Of a firing."""
 
 
+class After(TypedDict, total=False):
+    """Which schedule's firings are followed, and which of their ends; succeeded unless said."""
+
+    key: str
+    on: Literal["succeeded", "failed", "finished"]
+
+
+class Followed(Result, frozen=True, kw_only=True):
+    """The schedule whose firings this one follows."""
+
+    key: str
+    on: str = "succeeded"
+
+
+class Monitor(TypedDict, total=False):
+    """When pings are expected (cron, an interval or English), and how late one may be."""
+
+    expect: str | int | float
+    grace: Length
+
+
+class Watched(Result, frozen=True, kw_only=True):
+    """When pings are expected, and how late one may be."""
+
+    expect: str | int | float
+    grace: str = "5m"
+
+
+class CallFields(TypedDict, total=False):
+    """One call of several: exactly one target, with what belongs to it."""
+
+    target_url: str
+    method: str
+    headers: Mapping[str, str]
+    body: str
+    job_type: str
+    stream: str
+    celery_task: str
+    queue: str
+    payload: Any
+    timeout_seconds: float
+    max_attempts: int
+    success_on: Sequence[int | str]
+    retry_on: Sequence[int | str]
+    async_timeout_seconds: float
+
+
+class StepFields(CallFields, total=False):
+    """A step, and what undoes it when a later one fails for good."""
+
+    name: str
+    compensate: CallFields
+
+
 class ScheduleFields(TypedDict, total=False):
     """What a schedule is made of. None takes a field back to its default."""
 
@@ -37,10 +91,14 @@ class ScheduleFields(TypedDict, total=False):
     run_at: Instant | None
     rrule: str | None
     text: str | None
+    after: After | str | None
+    monitor: Monitor | None
+    on_demand: bool | None
     timezone: str | None
     start_at: Instant | None
     end_at: Instant | None
     max_firings: int | None
+    calendar: str | None
 
     target_url: str | None
     method: str | None
@@ -50,6 +108,7 @@ class ScheduleFields(TypedDict, total=False):
     stream: str | None
     celery_task: str | None
     queue: str | None
+    steps: Sequence[StepFields] | None
 
     payload: Any
     idempotency_key: str | None
@@ -99,6 +158,12 @@ class Schedule(Result, frozen=True, kw_only=True):
     next_fire_at: datetime | None = None
     last_fire_at: datetime | None = None
     last_status: str | None = None
+    monitor_state: str | None = None
+    """Of a monitor: waiting, up, late or down."""
+    expected_at: datetime | None = None
+    last_ping_at: datetime | None = None
+    ping_url: str | None = None
+    """Of a monitor, where it was read or made alone, for keys that may write."""
     warnings: tuple[str, ...] = ()
     """What there is to say about it when it was just written."""
 
@@ -109,10 +174,14 @@ class Schedule(Result, frozen=True, kw_only=True):
     run_at: datetime | None = None
     rrule: str | None = None
     text: str | None = None
+    after: Followed | None = None
+    monitor: Watched | None = None
+    on_demand: bool | None = None
     timezone: str = "UTC"
     start_at: datetime | None = None
     end_at: datetime | None = None
     max_firings: int | None = None
+    calendar: str | None = None
     target_url: str | None = None
     method: str | None = None
     headers: dict[str, str] | None = None
@@ -121,6 +190,7 @@ class Schedule(Result, frozen=True, kw_only=True):
     stream: str | None = None
     celery_task: str | None = None
     queue: str | None = None
+    steps: tuple[dict[str, Any], ...] | None = None
     payload: Any = None
     idempotency_key: str | None = None
     misfire_policy: str | None = None

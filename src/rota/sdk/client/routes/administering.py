@@ -20,6 +20,7 @@ class TenantFields(TypedDict, total=False):
     weight: int | None
     max_concurrency: int | None
     create_rate: float | None
+    request_rate: float | None
     max_schedules: int | None
     min_interval: Length | None
 

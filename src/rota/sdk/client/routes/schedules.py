@@ -197,6 +197,7 @@ def preview(
     rrule: str | None = None,
     text: str | None = None,
     timezone: str | None = None,
+    calendar: str | None = None,
     after: Instant | None = None,
     count: int | None = None,
 ) -> Call[Upcoming]:
@@ -209,6 +210,7 @@ def preview(
         rrule=rrule,
         text=text,
         timezone=timezone,
+        calendar=calendar,
         after=after,
         count=count,
     )
