@@ -29,7 +29,7 @@ _METHOD = (
     ),
     (
         '"Bare" are the same rows without Rota: schedules and timers, as Rota would store them, '
-        "with the same indexes, foreign keys and durable commits, from as many asyncpg connections "
+        "with the same indexes, triggers and durable commits, from as many asyncpg connections "
         "in one process. One by one that is a transaction with an INSERT for each table, or one "
         "statement for both; by the thousand it is COPY, one transaction for each 10,000. What "
         "they lack: HTTP, keys, reading and checking fields, next fire times, keys in use, row "
