@@ -26,7 +26,7 @@ FLAGS = (
 )
 MISSING = (
     "No Chromium was found, and the dashboard is tested in one. Install it (on Debian or Ubuntu: "
-    "apt-get install chromium), or name it in ROTA_TEST_BROWSER."
+    "apt-get install chromium), or name it in TEST_BROWSER."
 )
 _PACKAGES = ("chromium", "fonts-dejavu-core")
 _PATIENCE = ("-o", "DPkg::Lock::Timeout=300")
@@ -34,7 +34,7 @@ _PATIENCE = ("-o", "DPkg::Lock::Timeout=300")
 
 def find() -> str | None:
     """Where a browser is."""
-    told = os.environ.get("ROTA_TEST_BROWSER")
+    told = os.environ.get("TEST_BROWSER")
     if told:
         return shutil.which(told)
     return next((path for path in map(shutil.which, NAMES) if path is not None), None)
@@ -42,7 +42,7 @@ def find() -> str | None:
 
 def is_required() -> bool:
     """Whether tests without a browser count as failed."""
-    asked = os.environ.get("ROTA_REQUIRE_BROWSER") or os.environ.get("CI", "")
+    asked = os.environ.get("REQUIRE_BROWSER") or os.environ.get("CI", "")
     return asked.lower() not in ("", "0", "false")
 
 

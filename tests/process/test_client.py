@@ -339,7 +339,8 @@ async def _watching(ask: Asking, place: Target) -> None:
     asked = await ask("test_channel", made)
     while place.next_call()[0] != "/told":
         pass
-    assert [each.id for each in await ask("list_notifications", made)] == [asked.id]
+    # What died elsewhere in this story is told there, too.
+    assert asked.id in [each.id for each in await ask("list_notifications", made)]
     await ask("delete_channel", made)
     with pytest.raises(NotFound):
         await ask("get_channel", made)
