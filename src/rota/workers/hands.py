@@ -51,6 +51,14 @@ class Hands:
         self._turn = 0
         """Counts the loop's turns in which some were begun: a hand sees by it that it waited."""
         self._wanted = False
+        self._closed = False
+
+    def end(self) -> set[asyncio.Task[None]]:
+        """Begin nothing more, and break off what there is: who ends the loop waits for these."""
+        self._closed = True
+        for task in self.tasks:
+            task.cancel()
+        return set(self.tasks)
 
     def wanted(self) -> None:
         """Begin in the loop's next turn: many come due, or make room, in the same one."""
@@ -60,6 +68,8 @@ class Hands:
 
     def _begin(self) -> None:
         self._wanted = False
+        if self._closed:
+            return
         self._turn += 1
         due = self._holdings.may_begin
         if due <= 0:

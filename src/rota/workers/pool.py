@@ -221,9 +221,11 @@ class Worker:
             await self._briefly("postpone", self._hosts.postponer.drained)
         finally:
             # Even when somebody could not wait for the rest.
-            for task in (*self._loops, *self._hands.tasks):
+            for task in self._loops:
                 task.cancel()
+            ending = self._hands.end()
         await asyncio.gather(*self._loops, return_exceptions=True)
+        await stopping.ended(ending)
         await self._briefly("release", self._claimer.release_strays)
 
     async def __aenter__(self) -> Self:

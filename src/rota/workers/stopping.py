@@ -67,6 +67,12 @@ async def end_attempts(
         await asyncio.wait(tasks, timeout=CLOSE_TIMEOUT.total_seconds())
 
 
+async def ended(tasks: Collection[asyncio.Task[None]]) -> None:
+    """Wait for what was broken off; what will not end is left."""
+    if tasks:
+        await asyncio.wait(tasks, timeout=CLOSE_TIMEOUT.total_seconds())
+
+
 async def briefly(
     part: str,
     work: Callable[[], Awaitable[object]],

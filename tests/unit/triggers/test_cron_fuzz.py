@@ -10,7 +10,7 @@ import sys
 from datetime import UTC, datetime
 from inspect import isclass
 from random import Random
-from time import perf_counter
+from time import thread_time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -165,9 +165,9 @@ def best_of(tries: int, text: str, zone: str) -> float:
     for _ in range(tries):
         forget()
         Cron.parse("0 0 1 1 *", zone)  # the zone's file is read once in a process's life
-        started = perf_counter()
+        started = thread_time()
         attempt(text, zone)
-        times.append(perf_counter() - started)
+        times.append(thread_time() - started)
     return min(times)
 
 
@@ -178,9 +178,9 @@ def test_fifty_thousand_texts_are_read_or_refused_in_time(chunk: int) -> None:
     for number in range(TEXTS):
         text = STRATEGIES[number % len(STRATEGIES)](random)
         zone = ZONES[number % len(ZONES)]
-        started = perf_counter()
+        started = thread_time()
         read += attempt(text, zone)
-        if perf_counter() - started > LIMIT:
+        if thread_time() - started > LIMIT:
             slow.append((text, zone))
     too_slow = [pair for pair in slow[:40] if best_of(15, *pair) > LIMIT]
     assert not too_slow, too_slow[:5]
@@ -217,7 +217,7 @@ def test_the_rarest_the_impossible_and_the_densest_are_answered_in_time(
 def test_the_st_johns_case_is_answered_in_time() -> None:
     trigger = Cron.parse("7 */6 * * *", "America/St_Johns")
     at = datetime.fromisoformat("2009-10-31T20:00-02:30")
-    started = perf_counter()
+    started = thread_time()
     assert trigger.next_after(at) == datetime.fromisoformat("2009-11-01T00:07-03:30")
     trigger.next_after(at)
-    assert perf_counter() - started < 10 * LIMIT
+    assert thread_time() - started < 10 * LIMIT
