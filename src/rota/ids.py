@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+# Two days short of the end of the calendar, so that whoever looks around the instant may.
+_LAST_MILLIS = int(datetime(9999, 12, 30, tzinfo=UTC).timestamp()) * 1000
 _MICROSECOND = timedelta(microseconds=1)
 _RANDOM_BYTES = 10
 # Copied for each firing. Its words keep firing ids apart from any other hash of a schedule id;
@@ -109,6 +111,11 @@ def following_id(schedule_id: UUID, firing_id: UUID, scheduled_for: datetime) ->
     salt = _FOLLOWING.copy()
     salt.update(schedule_id.bytes + firing_id.bytes)
     return UUID(bytes=millis + salt.digest())
+
+
+def is_on_the_calendar(id_: UUID) -> bool:
+    """Whether the instant in an id is one that a datetime can name, and look around of."""
+    return id_.int >> _RANDOM_BITS <= _LAST_MILLIS
 
 
 def to_text(kind: Kind, id_: UUID) -> str:

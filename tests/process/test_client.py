@@ -340,7 +340,8 @@ async def _watching(ask: Asking, place: Target) -> None:
     while place.next_call()[0] != "/told":
         pass
     # What died elsewhere in this story is told there, too.
-    assert asked.id in [each.id for each in await ask("list_notifications", made)]
+    said = await ask("list_notifications", made)
+    assert [each.id for each in said if each.event == asked.event] == [asked.id]
     await ask("delete_channel", made)
     with pytest.raises(NotFound):
         await ask("get_channel", made)

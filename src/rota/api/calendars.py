@@ -1,6 +1,6 @@
 """`/v1/calendars`: local dates on which schedules do not fire."""
 
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime
 from heapq import nsmallest
 from typing import Final
 from uuid import UUID
@@ -17,8 +17,6 @@ from rota.schedules.calendars import calendar as calendars
 from rota.schedules.calendars import rearm, service, sql
 from rota.schedules.calendars.fields import is_name, write
 
-BUDGET: Final = timedelta(seconds=8)
-"""How long a call arms schedules before it leaves the rest to the scheduler's own loop."""
 UPCOMING: Final = 20
 """How many of the dates to come are shown."""
 
@@ -85,7 +83,9 @@ async def put_calendar(
         return await service.put(tx, tenant_id, draft)
 
     created = await engine.db.run(work, repeatable=True, tenant=tenant_id)
-    rearmed, more = (0, False) if created else await _rearm(engine, tenant_id, name)
+    rearmed, more = 0, False
+    if not created:
+        rearmed, more = await rearm.rearm_all(engine.db, engine.clock, tenant_id, name)
     found = await _found(engine, tenant_id, name)
     saved = CalendarSaved(**msgspec.structs.asdict(_view(found, today)), rearmed=rearmed, more=more)
     return Response(saved, status_code=201 if created else 200)
@@ -134,27 +134,6 @@ async def _found(engine: Engine, tenant_id: UUID, name: str) -> calendars.Calend
         return await service.find(tx, tenant_id, name)
 
     return await engine.db.run(work, read_only=True, tenant=tenant_id)
-
-
-async def _rearm(engine: Engine, tenant_id: UUID, name: str) -> tuple[int, bool]:
-    """Arm its schedules, batch after batch; how many, and whether the time was up before the end.
-
-    Each batch is committed by itself, and made twice it does no more than once.
-    """
-    ends_at = engine.clock.monotonic() + BUDGET.total_seconds()
-    count, after = 0, rearm.START
-    while True:
-        part = await engine.db.run(
-            lambda tx, at=after: rearm.rearm_some(tx, tenant_id, name, after=at),
-            repeatable=True,
-            tenant=tenant_id,
-        )
-        count += part.changed
-        if part.last is None:
-            return count, False
-        if engine.clock.monotonic() >= ends_at:
-            return count, True
-        after = part.last
 
 
 def _view(found: calendars.Calendar, today: date) -> Calendar:

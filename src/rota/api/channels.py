@@ -1,6 +1,5 @@
 """`/v1/channels`: where a tenant wants to hear of trouble. URLs go in, and come out redacted."""
 
-import asyncio
 from datetime import datetime
 from http import HTTPStatus
 from typing import Annotated, Literal
@@ -244,12 +243,8 @@ def _require_right(caller: Principal, events: tuple[str, ...]) -> None:
 
 
 async def _check(engine: Engine, url: Masked) -> None:
-    text = url.reveal()
-    scheme = addresses.check(text, policy=engine.targets, others=engine.apprise)
-    if scheme in addresses.WEBHOOKS:
-        return
-    # Loads all that apprise knows, and may take a moment.
-    if not await asyncio.to_thread(others.understands, text):
+    scheme = await others.unreadable(url, policy=engine.targets, allowed=engine.apprise)
+    if scheme is not None:
         raise bad_field("url", f"expected a URL of {scheme}:// that apprise can read")
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
@@ -15,10 +14,6 @@ if TYPE_CHECKING:
     from litestar import Request
 
 
-# Two days short of the end of the calendar, so that whoever looks around the instant may.
-_LAST_MILLIS = int(datetime(9999, 12, 30, tzinfo=UTC).timestamp()) * 1000
-
-
 def schedule_id(text: str) -> UUID:
     """The schedule that a path names; a problem with `id` when the text is no such id."""
     return _read(ids.Kind.SCHEDULE, text)
@@ -27,8 +22,8 @@ def schedule_id(text: str) -> UUID:
 def firing_id(text: str) -> UUID:
     """The firing that a path names."""
     id_ = _read(ids.Kind.FIRING, text)
-    if id_.int >> 80 > _LAST_MILLIS:
-        # A well-formed id of an instant that no calendar reaches: nothing can have it.
+    if not ids.is_on_the_calendar(id_):
+        # A well-formed id, but nothing can have it.
         raise not_found("firing")
     return id_
 

@@ -1,13 +1,9 @@
 """Ids in addresses. Pure: what is none names nothing, and that is all one hears."""
 
-from datetime import UTC, datetime
 from uuid import UUID
 
 from rota import ids
 from rota.dashboard.refusals import missing
-
-# Two days short of the end of the calendar: an id may name an instant that no calendar reaches.
-_LAST_MILLIS = int(datetime(9999, 12, 30, tzinfo=UTC).timestamp()) * 1000
 
 
 def schedule_id(text: str) -> UUID:
@@ -16,7 +12,7 @@ def schedule_id(text: str) -> UUID:
 
 def firing_id(text: str) -> UUID:
     id_ = _read(ids.Kind.FIRING, text, "firing")
-    if id_.int >> 80 > _LAST_MILLIS:
+    if not ids.is_on_the_calendar(id_):
         raise missing("firing")
     return id_
 

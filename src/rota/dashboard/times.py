@@ -4,10 +4,9 @@
 browser, which alone knows it.
 """
 
-import datetime as dt
 from datetime import datetime, timedelta
 
-from rota.triggers.civil import floor_second
+from rota.triggers.preview import local_time
 from rota.triggers.zones import zone
 
 _UNITS = (
@@ -77,6 +76,4 @@ def next_run(instant: datetime, timezone: str, now: datetime) -> str:
 
 def at(instant: datetime, timezone: str) -> datetime:
     """The instant on a zone's wall clock."""
-    there = zone(timezone)
-    offset = there.offsets[there.stretch_at(floor_second(instant))]
-    return instant.astimezone(dt.timezone(timedelta(seconds=offset)))
+    return local_time(instant, zone(timezone))

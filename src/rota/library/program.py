@@ -6,6 +6,7 @@ import asyncio
 import multiprocessing
 import os
 import sys
+from abc import ABC, abstractmethod
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from rota.library.running import Running
 
 
-class Program:
+class Program(ABC):
     """What `Rota` does after its functions have been decorated."""
 
     def __init__(self) -> None:
@@ -34,9 +35,9 @@ class Program:
         self._started: Started | None = None
         self._stack: AsyncExitStack | None = None
 
+    @abstractmethod
     def _start(self, **settings: Any) -> Start:
         """What to start with, read now; these settings go before those that were given."""
-        raise NotImplementedError
 
     @property
     def running(self) -> Running:

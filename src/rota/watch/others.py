@@ -11,9 +11,11 @@ import logging
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, Final
 
+from rota.watch import addresses
 from rota.watch.sender import Told
 
 if TYPE_CHECKING:
+    from rota.targets import TargetPolicy
     from rota.tenants.secrets import Masked
 
 _THREADS: Final = 4
@@ -26,6 +28,16 @@ def understands(url: str) -> bool:
         return _apprise().Apprise.instantiate(url, suppress_exceptions=True) is not None
     except Exception:  # noqa: BLE001 - a plugin of a hundred that stumbles has not understood
         return False
+
+
+async def unreadable(url: Masked, *, policy: TargetPolicy, allowed: bool) -> str | None:
+    """The scheme of a channel's URL that apprise would have to read, and cannot; None when all is
+    well. A URL that may not be used at all is refused (`addresses.check`)."""
+    text = url.reveal()
+    scheme = addresses.check(text, policy=policy, others=allowed)
+    if scheme in addresses.WEBHOOKS or await asyncio.to_thread(understands, text):
+        return None
+    return scheme
 
 
 class Others:

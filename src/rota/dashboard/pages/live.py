@@ -14,6 +14,7 @@ from rota.dashboard.desk import Desk
 from rota.dashboard.feeds import MOST_READERS, Beat
 from rota.dashboard.given import TheDesk, TheVisitor
 from rota.dashboard.refusals import PageRefused
+from rota.dashboard.shown import tone
 from rota.tenants import sessions
 
 _CHECKED_EVERY = 5
@@ -70,6 +71,7 @@ def told(beat: Beat) -> dict[str, Any]:
                 "schedule_id": ids.to_text(ids.Kind.SCHEDULE, each.schedule_id),
                 "name": beat.names.get(each.schedule_id, "a deleted schedule"),
                 "status": each.status,
+                "tone": tone(each.status),
                 "reason": each.reason,
                 "scheduled_for": each.scheduled_for,
                 "finished_at": each.finished_at,

@@ -1,10 +1,9 @@
 """Calendars: local dates on which schedules do not fire."""
 
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime
 from heapq import nsmallest
 from http import HTTPStatus
 from typing import Any, Final
-from uuid import UUID
 
 from litestar import Response, get, post
 
@@ -20,8 +19,6 @@ from rota.schedules.calendars.calendar import Calendar
 
 PAGE: Final = 50
 UPCOMING: Final = 20
-BUDGET: Final = timedelta(seconds=8)
-"""How long a change arms schedules before it leaves the rest to the scheduler's own loop."""
 
 _EMPTY: Final[dict[str, Any]] = {
     "name": "",
@@ -185,20 +182,7 @@ async def _put(desk: Desk, visitor: Visitor, typed: dict[str, Any]) -> None:
         lambda tx: service.put(tx, tenant, draft), repeatable=True, tenant=tenant
     )
     if not created:
-        await _rearm(desk, tenant, draft.name)
-
-
-async def _rearm(desk: Desk, tenant_id: UUID, name: str) -> None:
-    """Arm its schedules, batch after batch; what there is no time for, the scheduler arms."""
-    ends_at = desk.clock.monotonic() + BUDGET.total_seconds()
-    after: UUID | None = rearm.START
-    while after is not None and desk.clock.monotonic() < ends_at:
-        part = await desk.db.run(
-            lambda tx, at=after: rearm.rearm_some(tx, tenant_id, name, after=at),
-            repeatable=True,
-            tenant=tenant_id,
-        )
-        after = part.last
+        await rearm.rearm_all(desk.db, desk.clock, tenant, draft.name)
 
 
 def _typed(form: Form) -> dict[str, Any]:

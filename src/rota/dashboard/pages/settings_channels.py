@@ -1,6 +1,5 @@
 """Channels: where to hear of trouble. URLs go in, and are shown redacted."""
 
-import asyncio
 from datetime import datetime
 from http import HTTPStatus
 from typing import Any, Final
@@ -18,7 +17,7 @@ from rota.dashboard.refusals import PageRefused, missing
 from rota.db import Tx
 from rota.errors import InvalidInput
 from rota.tenants.secrets import Masked
-from rota.watch import addresses, channel, channels_sql, others, outbox
+from rota.watch import channel, channels_sql, others, outbox
 from rota.watch.channel import Channel
 from rota.watch.channels import MAX_CHANNELS, Channels, NoSuchChannel, find
 from rota.watch.kinds import DEFAULT_EVENTS, EVENTS, INSTALLATION
@@ -257,12 +256,8 @@ def _require_right(visitor: Visitor, events: tuple[str, ...]) -> None:
 
 
 async def _check(desk: Desk, url: Masked) -> None:
-    text = url.reveal()
-    scheme = addresses.check(text, policy=desk.targets, others=desk.apprise)
-    if scheme in addresses.WEBHOOKS:
-        return
-    # Loads all that apprise knows, and may take a moment.
-    if not await asyncio.to_thread(others.understands, text):
+    scheme = await others.unreadable(url, policy=desk.targets, allowed=desk.apprise)
+    if scheme is not None:
         raise InvalidInput(
             f"Invalid url: expected a URL of {scheme}:// that apprise can read", field="url"
         )

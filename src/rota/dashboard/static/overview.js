@@ -1,7 +1,6 @@
 // What ends is listed as it ends; the parts around it are fetched again now and then (live.js).
 import { onBeat } from "/static/live.js";
 import { element } from "/static/elements.js";
-import { tone } from "/static/tones.js";
 
 const list = document.getElementById("happening");
 const MOST = 60;
@@ -17,7 +16,7 @@ function row(each) {
   const at = new Date(each.finished_at);
   return element("li", {}, [
     element("time", { datetime: each.finished_at, title: at.toString(), class: "soft mono" }, [`${at.toISOString().slice(11, 19)} UTC`]),
-    element("span", {}, [element("span", { class: `badge ${tone(each.status)}` }, [each.status])]),
+    element("span", {}, [element("span", { class: `badge ${each.tone}` }, [each.status])]),
     element("a", { href: `/firings/${each.id}` }, [each.name]),
     element("span", { class: "soft" }, [each.duration_ms === null ? "" : `${each.duration_ms} ms`]),
   ]);

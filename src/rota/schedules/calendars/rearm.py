@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from datetime import datetime
 
-    from rota.db import Row, Tx
+    from rota.clock import Clock
+    from rota.db import Database, Row, Tx
     from rota.schedules.passed import Passed
     from rota.schedules.schedule import Schedule, Status
     from rota.timers import Timer
@@ -32,6 +33,9 @@ if TYPE_CHECKING:
 BATCH: Final = 500
 START: Final = UUID(int=0)
 """Before every schedule."""
+
+BUDGET: Final = timedelta(seconds=8)
+"""How long whoever changed a calendar waits; the rest is left to the scheduler's own loop."""
 
 _TICK = timedelta(microseconds=1)
 
@@ -68,6 +72,27 @@ class _Armed:
     gone: Passed | None
     """Slots that have passed and that nobody has fired."""
     was: Status
+
+
+async def rearm_all(db: Database, clock: Clock, tenant_id: UUID, name: str) -> tuple[int, bool]:
+    """Arm its schedules, batch after batch; how many, and whether the time was up before the end.
+
+    Each batch is committed by itself, and made twice it does no more than once.
+    """
+    ends_at = clock.monotonic() + BUDGET.total_seconds()
+    count, after = 0, START
+    while True:
+        part = await db.run(
+            lambda tx, at=after: rearm_some(tx, tenant_id, name, after=at),
+            repeatable=True,
+            tenant=tenant_id,
+        )
+        count += part.changed
+        if part.last is None:
+            return count, False
+        if clock.monotonic() >= ends_at:
+            return count, True
+        after = part.last
 
 
 async def rearm_some(
