@@ -104,8 +104,8 @@ class Settlement(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         tried = self.tried
         if tried is None:
             return 0
-        if tried.response_body is None and tried.request is None and self.result is None:
-            return 0
+        if tried.request is None and not tried.response_body and not self.result:
+            return len(tried.response_headers or "")
         return sum(map(len, (tried.request or "", tried.response_headers or ""))) + len(
             tried.response_body or self.result or b""
         )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from datetime import timedelta
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from rota.queue.carried import MAX_RESULT
@@ -26,11 +27,14 @@ if TYPE_CHECKING:
     from rota.db.server_clock import DatabaseClock
     from rota.events import Bus
     from rota.queue.claim import Claim
+    from rota.queue.finish import Tried
+    from rota.schedules.definition import Capture
     from rota.workers.calls import Call, Caller
     from rota.workers.held import Held
     from rota.workers.hosts.keeper import HostKeeper
 
 _NO_DELAY = timedelta()
+_NOTHING = Reply()
 
 
 class Attempts:
@@ -77,6 +81,8 @@ class Attempts:
         held.phase = Phase.SETTLING
         finished_at = self._time.now()
         if _has_just_returned(held, reply):
+            if not reply.body and held.claim.step is None:
+                return _returned(held, call, started_at, finished_at)
             verdict = _SUCCEEDED
         else:
             verdict = self._judge(held, reply, finished_at)
@@ -127,6 +133,32 @@ def _has_just_returned(held: Held, reply: Reply) -> bool:
     return (
         reply.code is None and reply.error is None and held.stop is None and held.claim.host is None
     )
+
+
+def _returned(
+    held: Held, call: Call | None, started_at: datetime, finished_at: datetime
+) -> Settlement:
+    """As `_settle`, of a task that has returned and said nothing: so do nearly all."""
+    task, wanted = task_of(call), held.schedule.definition.capture
+    if task is None:
+        shown = None if call is None else call.shown
+        tried = capture.tried("succeeded", _NOTHING, shown=shown, capture=wanted)
+    else:
+        tried = _tried(task, wanted)
+    return Settlement(
+        claim=held.claim,
+        started_at=started_at,
+        finished_at=finished_at,
+        status="succeeded",
+        tried=tried,
+        result=b"",
+    )
+
+
+@lru_cache(maxsize=1024)
+def _tried(task: str, wanted: Capture) -> Tried:
+    """The same for all of a task."""
+    return capture.tried("succeeded", _NOTHING, shown=None, capture=wanted, task=task)
 
 
 def _settle(

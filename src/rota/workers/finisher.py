@@ -36,6 +36,7 @@ HERD_INTERVAL: Final = timedelta(milliseconds=500)
 not recorded when a worker is lost is done again, so this is as long as that may last."""
 HERD: Final = 10_000
 """So many that are due and not begun are one."""
+_GLANCE: Final = timedelta(milliseconds=10)
 MAX_ROWS: Final = 1_000
 MAX_BYTES: Final = 8 * 1024 * 1024
 """Of one statement: responses may have a megabyte each."""
@@ -44,7 +45,11 @@ MAX_PENDING_BYTES: Final = 64 * 1024 * 1024
 
 
 class Finisher:
-    """Takes settlements; says which were accepted. `report` is called after each batch."""
+    """Takes settlements; says which were accepted.
+
+    `is_herd` says whether at least so many are due and not begun. `report` is called after each
+    batch.
+    """
 
     def __init__(
         self,
@@ -55,7 +60,7 @@ class Finisher:
         clock: Clock,
         bus: Bus,
         on_settled: Callable[[Sequence[Settlement], Settled], None],
-        is_herd: Callable[[], bool] = lambda: False,
+        is_herd: Callable[[int], bool] = lambda _: False,
         report: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
         self._db = db
@@ -116,10 +121,13 @@ class Finisher:
         since = timedelta(seconds=min(self._clock.monotonic() - self._flushed_at, 60.0))
         if since < FLUSH_INTERVAL:
             await set_or_late(self._enough, FLUSH_INTERVAL - since, self._clock)
+        if not self._is_herd(HERD):
+            return
         waited = timedelta()
-        while self._is_herd() and self._bytes < MAX_BYTES and waited < HERD_INTERVAL:
-            waited += FLUSH_INTERVAL
-            await self._clock.sleep(FLUSH_INTERVAL)
+        # To its end: what is left of a herd is as late as all that is recorded before it is begun.
+        while self._is_herd(1) and self._bytes < MAX_BYTES and waited < HERD_INTERVAL:
+            waited += _GLANCE
+            await self._clock.sleep(_GLANCE)
 
     def _take(self) -> tuple[list[Settlement], int]:
         """As many as one statement takes, and their size."""

@@ -13,19 +13,19 @@ from __future__ import annotations
 
 import asyncio
 from contextvars import copy_context
+from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
     from datetime import datetime
 
-    from rota.clock import Clock
     from rota.db.server_clock import DatabaseClock
     from rota.workers.held import Held
     from rota.workers.holdings import Holdings
 
-SLICE: Final = 0.002
-"""Seconds for which a hand goes from one attempt to the next before others have their turn."""
+SLICE: Final = timedelta(milliseconds=2)
+"""For which a hand goes from one attempt to the next before others have their turn."""
 
 
 class Hands:
@@ -38,13 +38,11 @@ class Hands:
         next_: Callable[[datetime], Held | None],
         attempt: Callable[[Held, datetime], Awaitable[datetime]],
         time: DatabaseClock,
-        clock: Clock,
     ) -> None:
         self._holdings = holdings
         self._next = next_
         self._attempt = attempt
         self._time = time
-        self._clock = clock
         self.tasks: set[asyncio.Task[None]] = set()
         self._crew = 1
         """How many to begin with."""
@@ -90,9 +88,9 @@ class Hands:
 
     async def _go_through(self, task: asyncio.Task[None]) -> None:
         before = copy_context()
-        until = self._clock.monotonic() + SLICE
-        turn, done = self._turn, 0
         now = self._time.now()
+        until = now + SLICE
+        turn, done = self._turn, 0
         while (held := self._next(now)) is not None:
             held.task = task
             now = await self._attempt(held, now)
@@ -101,12 +99,12 @@ class Hands:
             if self._turn != turn:
                 # It has waited. Others had their turn; it goes on with a new one.
                 turn, done = self._turn, 0
-                until = self._clock.monotonic() + SLICE
+                until = now + SLICE
                 continue
             done += 1
             if done == 2:
                 self._crew = 1
-            if self._clock.monotonic() >= until:
+            if now >= until:
                 break
         if self._holdings.may_begin > 0:
             self.wanted()

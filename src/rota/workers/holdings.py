@@ -9,9 +9,10 @@ from rota.workers.held import Phase
 from rota.workers.line import Line
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from uuid import UUID
 
+    from rota.queue.claim import Claim
     from rota.workers.held import Held
 
 
@@ -100,13 +101,21 @@ class Holdings:
 
     # Beginning
 
-    def line_up(self, held: Held) -> None:
-        """Its instant has come."""
-        held.phase = Phase.DUE
-        _push(self._line, held)
+    def line_up(self, batch: Sequence[Held]) -> None:
+        """Their instant has come."""
+        run: list[Held] = []
+        for held in batch:
+            held.phase = Phase.DUE
+            if run and not _alike(held.claim, run[0].claim):
+                _push(self._line, run)
+                run = []
+            run.append(held)
+        if run:
+            _push(self._line, run)
 
     def next_due(self, admit: Callable[[Held], bool] | None = None) -> Held | None:
-        """The next to begin; None when none is due or all hands are full.
+        """The next to begin, which takes a hand until it has `ended`; None when none is due or all
+        hands are full.
 
         What `admit` refuses is set aside under its host. It costs its tenant no turn, and what is
         behind it in line, of whatever tenant or host, comes next.
@@ -115,7 +124,10 @@ class Holdings:
         if self._calling >= self._concurrency:
             return None
         self._admit = admit
-        return self._line.take(self._fits)
+        held = self._line.take(self._fits, begins=True)
+        if held is not None:
+            self._calling += 1
+        return held
 
     @property
     def waiting(self) -> int:
@@ -133,16 +145,11 @@ class Holdings:
             return False
         if claim.host is None or self._admit is None or self._admit(held):
             return True
-        _push(self._parked.setdefault(claim.host, Line()), held)
+        _push(self._parked.setdefault(claim.host, Line()), [held])
         return False
 
-    def began(self, held: Held) -> None:
-        """Its attempt is under way: one hand less is free. Call `ended` when it is over."""
-        self._calling += 1
-        self._line.began(held.claim.tenant_id, held.claim.weight)
-
     def ended(self, held: Held) -> None:
-        """Its attempt is over."""
+        """Its attempt is over, or will not be made: its hand is free."""
         self._calling -= 1
         self._line.ended(held.claim.tenant_id)
 
@@ -156,7 +163,7 @@ class Holdings:
             return 0
         found = 0
         while found < count and (held := parked.take(self._waits)) is not None:
-            _push(self._line, held)
+            _push(self._line, [held])
             found += 1
         if not parked:
             del self._parked[host]
@@ -168,7 +175,7 @@ class Holdings:
         for host, parked in tuple(self._parked.items()):
             kept: Line[Held] = Line()
             while (held := parked.take(self._waits)) is not None:
-                _push(kept, held)
+                _push(kept, [held])
             if kept:
                 self._parked[host] = kept
             else:
@@ -182,8 +189,18 @@ class Holdings:
         return held.phase is Phase.DUE and self._by_firing.get(held.claim.id) is held
 
 
-def _push(line: Line[Held], held: Held) -> None:
-    claim = held.claim
+def _push(line: Line[Held], alike: Sequence[Held]) -> None:
+    claim = alike[0].claim
     # Those of one instant stay as they came: in the order of the claim, which is that of their ids.
     order = (-claim.priority, claim.available_at)
-    line.push(held, tenant=claim.tenant_id, weight=claim.weight, order=order)
+    line.extend(alike, tenant=claim.tenant_id, weight=claim.weight, order=order)
+
+
+def _alike(one: Claim, other: Claim) -> bool:
+    """Whether they stand in the same place: a herd is most often one tenant's."""
+    return (
+        one.available_at == other.available_at
+        and one.priority == other.priority
+        and one.tenant_id == other.tenant_id
+        and one.weight == other.weight
+    )

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from uuid import UUID
 
 T = TypeVar("T")
@@ -34,8 +34,10 @@ class _Tenant(Generic[T]):
     weight: int
     time: int
     """Virtual: when its next turn is."""
-    items: deque[tuple[Any, int, T]] = field(default_factory=deque[tuple[Any, int, T]])
-    """In order. They nearly always come in order, so that one more goes to the end."""
+    orders: deque[Any] = field(default_factory=deque[Any])
+    """Of its items, in order. They nearly always come so, and one more goes to the end."""
+    items: dict[Any, deque[T]] = field(default_factory=dict[Any, "deque[T]"])
+    """By their order; those that share one, as they came."""
     busy: int = 0
     """How many hands it has."""
     stamp: int = 0
@@ -72,34 +74,43 @@ class Line(Generic[T]):
 
     def push(self, item: T, *, tenant: UUID, weight: int, order: Any) -> None:
         """Stand in line; the tenant's weight is this one from now on."""
+        self.extend((item,), tenant=tenant, weight=weight, order=order)
+
+    def extend(self, items: Sequence[T], *, tenant: UUID, weight: int, order: Any) -> None:
+        """The same of some, all of one tenant and of one order."""
+        if not items:
+            return
         one = self._tenants.get(tenant)
         if one is None:
             one = self._tenants[tenant] = _Tenant(tenant, weight, self._time)
         self._weigh(one, weight)
-        self._stamp += 1
-        entry = (order, self._stamp, item)
-        if not one.items or one.items[-1] < entry:
-            one.items.append(entry)
+        was_empty = not one.items
+        alike = one.items.get(order)
+        if alike is not None:
+            alike.extend(items)
         else:
-            insort(one.items, entry)
-        self._len += 1
-        if len(one.items) == 1:
+            one.items[order] = deque(items)
+            if was_empty or one.orders[-1] < order:
+                one.orders.append(order)
+            else:
+                insort(one.orders, order)
+        self._len += len(items)
+        if was_empty:
             one.time = max(one.time, self._time)
             self._enter(one)
 
-    def take(self, fits: Callable[[T], bool] | None = None) -> T | None:
+    def take(self, fits: Callable[[T], bool] | None = None, *, begins: bool = False) -> T | None:
         """The next; None when none is left. One that does not fit leaves the line without a turn.
 
-        `fits` is asked in the order of the line, and must not change the line.
+        `fits` is asked in the order of the line, and must not change the line. With `begins` its
+        tenant has one hand more from now on, until `ended`.
         """
         if len(self._line) == 1 and not self._behind:
-            return self._take_alone(fits)
+            return self._take_alone(fits, begins=begins)
         while (tenant := self._first()) is not None:
             item = self._draw(tenant, fits)
             if item is not None:
-                self._time = max(self._time, tenant.time)
-                tenant.time += tenant.stride
-                self._latest = max(self._latest, tenant.time)
+                self._has_turn(tenant, begins=begins)
             if tenant.items:
                 self._enter(tenant)
             else:
@@ -108,7 +119,7 @@ class Line(Generic[T]):
                 return item
         return None
 
-    def _take_alone(self, fits: Callable[[T], bool] | None) -> T | None:
+    def _take_alone(self, fits: Callable[[T], bool] | None, *, begins: bool) -> T | None:
         """The same when one tenant alone waits, as is usual: whoever is before or behind whom."""
         _, stamp, tenant = self._line[0]
         if stamp != tenant.stamp:
@@ -116,9 +127,7 @@ class Line(Generic[T]):
             return None
         item = self._draw(tenant, fits)
         if item is not None:
-            self._time = max(self._time, tenant.time)
-            tenant.time += tenant.stride
-            self._latest = max(self._latest, tenant.time)
+            self._has_turn(tenant, begins=begins)
         if tenant.items:
             self._line[0] = (tenant.time, stamp, tenant)
         else:
@@ -126,14 +135,12 @@ class Line(Generic[T]):
             self._left(tenant)
         return item
 
-    def began(self, tenant: UUID, weight: int = 1) -> None:
-        """The tenant has one hand more."""
-        one = self._tenants.get(tenant)
-        if one is None:
-            one = self._tenants[tenant] = _Tenant(tenant, weight, self._time)
-        if not one.active:
-            self._weights += one.weight
-        one.busy += 1
+    def _has_turn(self, one: _Tenant[T], *, begins: bool) -> None:
+        self._time = max(self._time, one.time)
+        one.time += _TURN // one.weight
+        self._latest = max(self._latest, one.time)
+        if begins:
+            one.busy += 1
 
     def ended(self, tenant: UUID) -> None:
         """The tenant has one hand less."""
@@ -190,9 +197,19 @@ class Line(Generic[T]):
         return None
 
     def _draw(self, one: _Tenant[T], fits: Callable[[T], bool] | None) -> T | None:
-        while one.items:
-            item = one.items.popleft()[-1]
-            self._len -= 1
-            if fits is None or fits(item):
+        while one.orders:
+            order = one.orders[0]
+            alike = one.items[order]
+            while alike:
+                item = alike.popleft()
+                self._len -= 1
+                if fits is None or fits(item):
+                    break
+            else:
+                item = None
+            if not alike:
+                del one.items[order]
+                one.orders.popleft()
+            if item is not None:
                 return item
         return None

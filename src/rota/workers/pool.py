@@ -15,7 +15,7 @@ from rota.workers.appetite import Appetite
 from rota.workers.attempt import Attempts
 from rota.workers.calls import Choosy
 from rota.workers.claimer import Claimer
-from rota.workers.finisher import HERD, Finisher
+from rota.workers.finisher import Finisher
 from rota.workers.gone import Gone
 from rota.workers.hands import Hands
 from rota.workers.heartbeat import Heartbeat
@@ -118,7 +118,7 @@ class Worker:
             clock=clock,
             bus=bus,
             on_settled=self._on_settled,
-            is_herd=lambda: holdings.waiting > HERD,
+            is_herd=lambda count: holdings.waiting >= count,
             report=self._hosts.known.report,
         )
         self._letting_go = LettingGo(
@@ -164,9 +164,7 @@ class Worker:
         self._rescuer = Rescuer(db, bus, clock=clock, grace=pace.rescue_grace)
         self._overdue = Overdue(db, bus)
         self._gone = Gone(db, bus)
-        self._hands = Hands(
-            holdings=holdings, next_=self._next, attempt=self._attempt, time=time, clock=clock
-        )
+        self._hands = Hands(holdings=holdings, next_=self._next, attempt=self._attempt, time=time)
         self._loops: list[asyncio.Task[None]] = []
         self._claiming: asyncio.Task[None] | None = None
         self._stopping = asyncio.Event()
@@ -258,8 +256,7 @@ class Worker:
         self._letting_go.give_up(held, reason)
 
     def _due(self, batch: list[Held]) -> None:
-        for held in batch:
-            self._holdings.line_up(held)
+        self._holdings.line_up(batch)
         self._hands.wanted()
 
     def _next(self, now: datetime) -> Held | None:
@@ -270,15 +267,16 @@ class Worker:
             held = holdings.next_due(hosts.admit)
             if held is None:
                 return None
+            host = held.claim.host
             if now >= held.trusted_until - TRUST_MARGIN:
                 # Frozen or cut off for too long: somebody else may be about to begin it.
                 self._letting_go.lose(held)
-            elif held.claim.host is None or hosts.gate.admit_start(held, now):
+            elif host is None or hosts.gate.admit_start(held, now):
                 held.phase = Phase.CALLING
-                holdings.began(held)
-                if held.claim.host is not None:
-                    hosts.began(held.claim.host)
+                if host is not None:
+                    hosts.began(host)
                 return held
+            holdings.ended(held)
         return None
 
     async def _attempt(self, held: Held, now: datetime) -> datetime:

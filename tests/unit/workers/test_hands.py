@@ -28,13 +28,12 @@ class Line:
         self._each = each
         self.done = asyncio.Event()
         self.count = count
-        clock = SystemClock()
+        self._time = DatabaseClock(SystemClock())
         self.hands = Hands(
             holdings=cast("Holdings", self),
             next_=self._next,
             attempt=self._attempt,
-            time=DatabaseClock(clock),
-            clock=clock,
+            time=self._time,
         )
 
     @property
@@ -49,7 +48,7 @@ class Line:
         self.top = max(self.top, self.busy)
         return cast("Any", type("Held", (), {"task": None})())
 
-    async def _attempt(self, held: Held, now: datetime) -> datetime:
+    async def _attempt(self, held: Held, _: datetime) -> datetime:
         assert held.task is asyncio.current_task()
         try:
             await self._each(self.count)
@@ -58,7 +57,7 @@ class Line:
             self.count -= 1
             if not self.count:
                 self.done.set()
-        return now
+        return self._time.now()
 
     async def all_done(self) -> None:
         self.hands.wanted()

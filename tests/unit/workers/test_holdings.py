@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from uuid import UUID
+from uuid import UUID, uuid4
 
 from tests.unit.workers.made import SCHEDULE_ID, SLOT, TENANT_ID, WORKER, held
 
@@ -19,20 +19,34 @@ def test_priority_goes_first_then_the_earlier_instant() -> None:
     late, early, urgent = held(SLOT + SECOND), held(SLOT), held(SLOT + 2 * SECOND, priority=9)
     for each in (late, early, urgent):
         holdings.add(each)
-        holdings.line_up(each)
+        holdings.line_up([each])
     assert [holdings.next_due() for _ in range(4)] == [urgent, early, late, None]
 
 
 def test_nothing_begins_while_all_hands_are_full() -> None:
     holdings = Holdings(concurrency=1, prefetch=5)
     busy, each = held(SLOT - SECOND), held()
-    holdings.began(busy)
-    holdings.add(each)
-    holdings.line_up(each)
+    for one in (busy, each):
+        holdings.add(one)
+    holdings.line_up([busy, each])
+    assert holdings.next_due() is busy
     assert holdings.calling == 1
     assert holdings.next_due() is None
     holdings.ended(busy)
     assert holdings.next_due() is each
+
+
+def test_a_herd_of_several_tenants_and_priorities_lines_up_in_order() -> None:
+    holdings = Holdings(concurrency=10, prefetch=0)
+    slots = (SLOT, SLOT, SLOT, SLOT - SECOND, SLOT)
+    batch = [held(slot, id=uuid4(), priority=5) for slot in slots]
+    batch[1] = held(SLOT, id=uuid4(), priority=9)
+    for each in batch:
+        holdings.add(each)
+    holdings.line_up(batch)
+    first, urgent, second, early, third = batch
+    assert [holdings.next_due() for _ in range(6)] == [urgent, early, first, second, third, None]
+    assert holdings.calling == 5
 
 
 def test_what_was_let_go_or_taken_back_is_passed_over() -> None:
@@ -40,7 +54,7 @@ def test_what_was_let_go_or_taken_back_is_passed_over() -> None:
     gone, back = held(), held(SLOT + SECOND)
     for each in (gone, back):
         holdings.add(each)
-        holdings.line_up(each)
+        holdings.line_up([each])
     holdings.remove(gone)
     back.phase = Phase.SETTLING
     assert holdings.next_due() is None
@@ -69,7 +83,7 @@ def test_a_newer_claim_of_the_same_firing_is_not_forgotten_with_the_older() -> N
 def lined_up(holdings: Holdings, *each: Held) -> None:
     for one in each:
         holdings.add(one)
-        holdings.line_up(one)
+        holdings.line_up([one])
 
 
 def test_tenants_take_turns_by_their_weight() -> None:

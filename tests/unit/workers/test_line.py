@@ -41,10 +41,9 @@ class Place:
         return None if found is None else found[0]
 
     def begin(self) -> int:
-        n = self.go()
-        assert n is not None
-        self.line.began(tenant(n))
-        return n
+        found = self.line.take(begins=True)
+        assert found is not None
+        return found[0]
 
 
 @settings(deadline=None)

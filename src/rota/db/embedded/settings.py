@@ -29,6 +29,7 @@ _SETTINGS: Final[Mapping[str, str]] = MappingProxyType(
         "shared_buffers": "128MB",
         "min_wal_size": "80MB",
         "max_wal_size": "512MB",
+        "wal_buffers": "16MB",
         "wal_compression": "on",
         # The hot tables are small and change all the time.
         "autovacuum_naptime": "15s",

@@ -25,6 +25,7 @@ _NUL = rb"\u0000"
 _HAS_NUL = re.compile(rb"(?<!\\)(?:\\\\)*\\u0000")
 """Not the six characters that look like it, of which the first is written twice."""
 _ENVELOPE = frozenset({"args", "kwargs"})
+_decode = msgspec.json.Decoder().decode
 _CARRIED = ("after", "steps")
 """What Rota itself adds to a payload: of the firing that it follows, of the steps before it. For
 functions that ask for it, as a parameter of this name."""
@@ -36,7 +37,12 @@ class WrongArguments(CallerError, TypeError):
 
 def read(payload: str | bytes | None, signature: Signature) -> tuple[list[Any], dict[str, Any]]:
     """The arguments that a payload (JSON text) holds, as the function wants them."""
-    given = None if payload is None else msgspec.json.decode(payload)
+    given = None if payload is None else _decode(payload)
+    if type(given) is dict and len(given) == 1:  # pyright: ignore[reportUnknownArgumentType]
+        args: Any = given.get("args")  # pyright: ignore[reportUnknownMemberType]
+        if type(args) is list and signature.takes(len(args)):  # pyright: ignore[reportUnknownArgumentType]
+            # As `enqueue` writes nearly all of them: there is nothing to be sorted out.
+            return _placed(signature, cast("list[Any]", args)), {}
     return fit(given, signature)
 
 
@@ -47,10 +53,15 @@ def fit(given: Any, signature: Signature) -> tuple[list[Any], dict[str, Any]]:
     if said:
         kwargs = {**{n: v for n, v in said.items() if _takes_named(signature, n)}, **kwargs}
     require(signature, args, kwargs)
-    try:
-        return _converted(signature, args, kwargs)
-    except _At as error:
-        raise WrongArguments(f"Wrong argument {error.name}: {error.what}") from None
+    return _converted(signature, args, kwargs)
+
+
+def _placed(signature: Signature, args: list[Any]) -> list[Any]:
+    """Arguments of which none is too many, none is missing and none has a name."""
+    return [
+        value if type(value) is kind.exact else _one(name, kind, value)
+        for (name, kind), value in zip(signature.positional, args, strict=False)
+    ]
 
 
 def _apart(payload: Any) -> tuple[Any, dict[str, Any]]:
@@ -133,13 +144,6 @@ def require(signature: Signature, args: Sequence[Any], kwargs: Mapping[str, Any]
         raise WrongArguments(f"Wrong arguments: {names} missing; {_takes(signature)}")
 
 
-class _At(Exception):
-    def __init__(self, name: str, what: Unfit) -> None:
-        self.name = name
-        self.what = what
-        super().__init__(name)
-
-
 def _converted(
     signature: Signature, args: Sequence[Any], kwargs: Mapping[str, Any]
 ) -> tuple[list[Any], dict[str, Any]]:
@@ -159,7 +163,7 @@ def _one(name: str, kind: Any, value: Any) -> Any:
     try:
         return kind.convert(value)
     except Unfit as error:
-        raise _At(name, error) from None
+        raise WrongArguments(f"Wrong argument {name}: {error}") from None
 
 
 def _enveloped(args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any] | None:

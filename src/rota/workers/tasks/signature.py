@@ -43,6 +43,12 @@ class Signature:
     returns: Kind
     text: str
     """As people read it: `(image_id: int, size: str = 'big')`."""
+    fewest: int | None
+    """So many arguments must be given, when all are given by position; None when not all can."""
+
+    def takes(self, count: int) -> bool:
+        """Whether so many arguments, each given by position and as a parameter of its own, do."""
+        return self.fewest is not None and self.fewest <= count <= len(self.positional)
 
     def give(self, args: list[Any], kwargs: dict[str, Any], context: object) -> None:
         """Put the context among the arguments, where the function has its parameter for it."""
@@ -65,18 +71,21 @@ class Signature:
         given = [each for name, each in signature.parameters.items() if name != context]
         kinds = {each.name: Kind.of(found[each.name]) for each in given}
         var = {each.kind: kinds[each.name] for each in given}
+        positional = tuple((p.name, kinds[p.name]) for p in given if p.kind in _POSITIONAL)
+        required = frozenset(
+            p.name for p in given if p.default is p.empty and p.kind in {*_POSITIONAL, *_NAMED}
+        )
         return cls(
-            positional=tuple((p.name, kinds[p.name]) for p in given if p.kind in _POSITIONAL),
+            positional=positional,
             named=MappingProxyType({p.name: kinds[p.name] for p in given if p.kind in _NAMED}),
-            required=frozenset(
-                p.name for p in given if p.default is p.empty and p.kind in {*_POSITIONAL, *_NAMED}
-            ),
+            required=required,
             rest=var.get(inspect.Parameter.VAR_POSITIONAL),
             extra=var.get(inspect.Parameter.VAR_KEYWORD),
             context=context,
             context_at=_place(signature, context),
             returns=Kind.of(_annotation(signature.return_annotation, function)),
             text=_text(signature, context),
+            fewest=_fewest([name for name, _ in positional], required),
         )
 
 
@@ -101,6 +110,12 @@ def _is_context(hint: Any) -> bool:
         # Imported under TYPE_CHECKING alone: there is nothing to look up.
         return hint.rpartition(".")[2].split("|")[0].strip() == "Context"
     return isinstance(hint, type) and issubclass(hint, Context)
+
+
+def _fewest(positional: list[str], required: frozenset[str]) -> int | None:
+    if not required <= set(positional):
+        return None
+    return max((at for at, name in enumerate(positional, 1) if name in required), default=0)
 
 
 def _place(signature: inspect.Signature, context: str | None) -> int | None:

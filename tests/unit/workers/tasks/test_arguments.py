@@ -210,3 +210,36 @@ def test_no_payload_breaks_the_split(payload: Any) -> None:
     args, kwargs = arguments.split(payload)
     assert all(isinstance(name, str) for name in kwargs)
     assert len(args) + len(kwargs) >= 0
+
+
+def simple(a: int, b: str = "x", c: float = 0.5) -> None: ...
+
+
+def keyed(a: int, *, b: str) -> None: ...
+
+
+def many(a: int, *rest: int) -> None: ...
+
+
+@given(
+    st.sampled_from([simple, keyed, many]),
+    st.lists(
+        st.none() | st.booleans() | st.integers(-9, 9) | st.text(max_size=3) | st.floats(0, 1)
+    ),
+)
+def test_the_short_way_reads_what_the_long_way_reads(
+    function: Callable[..., Any], args: list[Any]
+) -> None:
+    signature = Signature.of(function)
+    text = msgspec.json.encode({"args": args})
+
+    def outcome(read: Callable[[], Any]) -> Any:
+        try:
+            return read()
+        except WrongArguments as error:
+            return str(error)
+
+    short = outcome(lambda: arguments.read(text, signature))
+    long = outcome(lambda: arguments.fit(msgspec.json.decode(text), signature))
+    assert short == long
+    assert repr(short) == repr(long)
