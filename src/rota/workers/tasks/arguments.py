@@ -37,12 +37,11 @@ class WrongArguments(CallerError, TypeError):
 
 def read(payload: str | bytes | None, signature: Signature) -> tuple[list[Any], dict[str, Any]]:
     """The arguments that a payload (JSON text) holds, as the function wants them."""
-    given = None if payload is None else _decode(payload)
-    if type(given) is dict and len(given) == 1:  # pyright: ignore[reportUnknownArgumentType]
-        args: Any = given.get("args")  # pyright: ignore[reportUnknownMemberType]
-        if type(args) is list and signature.takes(len(args)):  # pyright: ignore[reportUnknownArgumentType]
-            # As `enqueue` writes nearly all of them: there is nothing to be sorted out.
-            return _placed(signature, cast("list[Any]", args)), {}
+    given: Any = None if payload is None else _decode(payload)
+    alone = _alone(given)
+    if alone is not None and signature.takes(len(alone)):
+        # As `enqueue` writes nearly all of them: there is nothing to be sorted out.
+        return _placed(signature, alone), {}
     return fit(given, signature)
 
 
@@ -54,6 +53,14 @@ def fit(given: Any, signature: Signature) -> tuple[list[Any], dict[str, Any]]:
         kwargs = {**{n: v for n, v in said.items() if _takes_named(signature, n)}, **kwargs}
     require(signature, args, kwargs)
     return _converted(signature, args, kwargs)
+
+
+def _alone(given: Any) -> list[Any] | None:
+    """The positional arguments of a payload that holds nothing else; None for any other."""
+    if type(given) is not dict or len(cast("dict[str, Any]", given)) != 1:
+        return None
+    args = cast("dict[str, Any]", given).get("args")
+    return cast("list[Any]", args) if type(args) is list else None
 
 
 def _placed(signature: Signature, args: list[Any]) -> list[Any]:
