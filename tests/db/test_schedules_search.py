@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from random import Random
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -135,3 +136,44 @@ async def test_nobody_finds_what_is_anothers(db: Database) -> None:
             office.tenant.id,
         )
     assert rows == []
+
+
+async def test_a_text_has_the_words_of_every_part_of_it_that_begins_with_a_word(
+    db: Database,
+) -> None:
+    """The index may find too many, and never too few: what it misses is not looked at again."""
+    office = await Office.open(db)
+    random = Random(22)
+    texts: list[str] = []
+    parts: list[str] = []
+    while len(texts) < 3_000:
+        text = "".join(random.choices("aab7-:/. \n", k=random.randint(1, 25)))
+        begins = [at for at in range(len(text)) if text[at].isalnum() and _is_begin(text, at)]
+        if begins:
+            begin = random.choice(begins)
+            texts.append(text)
+            parts.append(text[begin : random.randint(begin + 1, len(text))])
+    async with db.transaction() as tx:
+        missed = await tx.fetch(
+            "SELECT text, part FROM unnest($2::text[], $3::text[]) AS x(text, part) "
+            "WHERE NOT words_of($1, text, '', '{}', NULL, '{}') "
+            "          @@ words_wanted($1, part, NULL, NULL)",
+            office.tenant.id,
+            texts,
+            parts,
+        )
+    assert [tuple(row) for row in missed] == []
+
+
+def _is_begin(text: str, at: int) -> bool:
+    return at == 0 or not text[at - 1].isalnum()
+
+
+async def test_a_key_is_not_looked_for_among_all_that_have_its_words(db: Database) -> None:
+    office = await Office.open(db)
+    async with db.transaction() as tx:
+        query = await tx.fetch_value(
+            "SELECT words_wanted($1, 'customer-77:list 7', NULL, NULL)::text", office.tenant.id
+        )
+        mark = await tx.fetch_value("SELECT word_mark($1)", office.tenant.id)
+    assert query == f"'{mark}+customer 77' & '{mark}+77 list' & '{mark} 7':*"

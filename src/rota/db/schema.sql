@@ -961,6 +961,19 @@ BEGIN
     RETURN QUERY SELECT id FROM unnest(left_out) AS id;
 END $function$;
 
+CREATE OR REPLACE FUNCTION rota.marked_words(mark text, given text)
+ RETURNS text[]
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+AS $function$
+    SELECT array_agg(mark || ' ' || left(w.word, 100))
+           || coalesce(array_agg(mark || '+' || left(w.word, 50) || ' ' || left(w.next, 50))
+                           FILTER (WHERE w.next IS NOT NULL), '{}')
+      FROM unnest(string_to_array(given, ' ')) AS token,
+           LATERAL (SELECT split_words(token) AS words OFFSET 0) AS s,
+           unnest(s.words, s.words[2:]) AS w(word, next)
+$function$;
+
 CREATE OR REPLACE FUNCTION rota.note_outcome()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -1098,6 +1111,23 @@ BEGIN
     RETURN found;
 END $function$;
 
+CREATE OR REPLACE FUNCTION rota.wanted_words(tenant uuid, given text, open_end boolean)
+ RETURNS SETOF text
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE ROWS 5
+AS $function$
+    SELECT query_word(tenant, x.sign, x.word)
+           || CASE WHEN open_end AND x.place = count(*) OVER () THEN ':*' ELSE '' END
+      FROM (SELECT row_number() OVER (ORDER BY t.at, w.at) AS place,
+                   CASE WHEN w.next IS NULL THEN ' ' ELSE '+' END AS sign,
+                   CASE WHEN w.next IS NULL THEN left(w.word, 100)
+                        ELSE left(w.word, 50) || ' ' || left(w.next, 50) END AS word
+              FROM unnest(string_to_array(given, ' ')) WITH ORDINALITY AS t(token, at),
+                   LATERAL (SELECT split_words(t.token) AS words OFFSET 0) AS s,
+                   unnest(s.words, s.words[2:]) WITH ORDINALITY AS w(word, next, at)
+             WHERE w.next IS NOT NULL OR cardinality(s.words) = 1) AS x
+$function$;
+
 CREATE OR REPLACE FUNCTION rota.word_mark(tenant uuid)
  RETURNS text
  LANGUAGE sql
@@ -1108,10 +1138,10 @@ CREATE OR REPLACE FUNCTION rota.words_of(tenant uuid, name text, key text, tags 
  RETURNS tsvector
  LANGUAGE sql
  IMMUTABLE PARALLEL SAFE
-RETURN array_to_tsvector((ARRAY(SELECT ((rota.word_mark(words_of.tenant) || ' '::text) || "left"(word.word, 100)) FROM unnest(rota.split_words(rota.searched_text(words_of.name, words_of.key, words_of.job_type, words_of.definition))) word(word)) || ARRAY(SELECT ((rota.word_mark(words_of.tenant) || '#'::text) || tag.tag) FROM unnest(words_of.tags) tag(tag))));
+RETURN array_to_tsvector((COALESCE(rota.marked_words(rota.word_mark(tenant), rota.searched_text(name, key, job_type, definition)), '{}'::text[]) || ARRAY(SELECT ((rota.word_mark(words_of.tenant) || '#'::text) || tag.tag) FROM unnest(words_of.tags) tag(tag))));
 
 CREATE OR REPLACE FUNCTION rota.words_wanted(tenant uuid, searched text, called text, tag text)
  RETURNS tsquery
  LANGUAGE sql
  IMMUTABLE PARALLEL SAFE
-RETURN (SELECT (string_agg(parts.part, ' & '::text))::tsquery AS string_agg FROM (SELECT (rota.query_word(words_wanted.tenant, ' '::text, "left"(s.word, 100)) || CASE WHEN (s.at = cardinality(rota.split_words(words_wanted.searched))) THEN ':*'::text ELSE ''::text END) AS "?column?" FROM unnest(rota.split_words(words_wanted.searched)) WITH ORDINALITY s(word, at) UNION ALL SELECT rota.query_word(words_wanted.tenant, ' '::text, "left"(word.word, 100)) AS query_word FROM unnest(rota.split_words(words_wanted.called)) word(word) UNION ALL SELECT rota.query_word(words_wanted.tenant, '#'::text, words_wanted.tag) AS query_word WHERE (words_wanted.tag IS NOT NULL)) parts(part));
+RETURN (SELECT (string_agg(parts.part, ' & '::text))::tsquery AS string_agg FROM (SELECT rota.wanted_words(words_wanted.tenant, words_wanted.searched, true) AS wanted_words UNION ALL SELECT rota.wanted_words(words_wanted.tenant, words_wanted.called, false) AS wanted_words UNION ALL SELECT rota.query_word(words_wanted.tenant, '#'::text, words_wanted.tag) AS query_word WHERE (words_wanted.tag IS NOT NULL)) parts(part));

@@ -7,11 +7,12 @@ it takes longer to plan than to run, and with nothing but ids in it, it is plann
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, LiteralString
+from typing import TYPE_CHECKING, Final, LiteralString, NamedTuple
 from uuid import UUID
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from datetime import timedelta
 
     from rota.db import Row, Tx
 
@@ -121,7 +122,11 @@ _WRITE_WORDS: LiteralString = """
         DELETE FROM wordless b
          USING todo WHERE b.id = todo.id AND (SELECT count(*) FROM few) < $1
     )
-    SELECT count(*) AS written, EXISTS (SELECT FROM todo) AS any_left FROM few
+    SELECT count(*) AS written, EXISTS (SELECT FROM todo) AS any_left,
+           EXISTS (SELECT FROM wordless
+                    WHERE high_id >= (id_prefix(clock_timestamp() - $2::interval)
+                                      || repeat('0', 20))::uuid) AS more_come
+      FROM few
 """
 
 
@@ -190,10 +195,21 @@ async def found(
     return [row[0] for row in rows]
 
 
-async def write_words(tx: Tx, *, limit: int) -> tuple[int, bool]:
-    """Write the words of some that have none yet: how many, and whether there was any to do."""
-    row = await tx.fetch_row(_WRITE_WORDS, limit)
-    return (row["written"], row["any_left"]) if row is not None else (0, False)
+class Written(NamedTuple):
+    """A step of writing words."""
+
+    written: int
+    any_left: bool
+    """Whether there was any to do."""
+    more_come: bool
+    """Whether somebody has just made thousands."""
+
+
+async def write_words(tx: Tx, *, limit: int, lately: timedelta) -> Written:
+    """Write the words of some that have none yet."""
+    row = await tx.fetch_row(_WRITE_WORDS, limit, lately)
+    assert row is not None, "a count is always there"
+    return Written(row["written"], row["any_left"], row["more_come"])
 
 
 def containing(text: str) -> str:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 INTERVAL: Final = timedelta(seconds=5)
 STEP: Final = 1_000
+LATELY: Final = timedelta(seconds=2)
 
 
 class Wording:
@@ -31,11 +32,13 @@ class Wording:
         count = 0
         while True:
             start = self._clock.monotonic()
-            written, any_left = await self._db.run(
-                lambda tx: listing_sql.write_words(tx, limit=STEP), repeatable=True
+            step = await self._db.run(
+                lambda tx: listing_sql.write_words(tx, limit=STEP, lately=LATELY), repeatable=True
             )
-            count += written
-            if not any_left:
+            count += step.written
+            if not step.any_left:
                 return count
-            # Half of a core at most.
-            await self._clock.sleep(timedelta(seconds=self._clock.monotonic() - start))
+            # Half of a core at most, and hardly any of it while somebody is making more.
+            rest = 15 if step.more_come else 1
+            took = self._clock.monotonic() - start
+            await self._clock.sleep(timedelta(seconds=took * rest))
