@@ -26,6 +26,25 @@ async def test_a_paused_schedule_has_no_next_slot_until_it_is_resumed(api: Api) 
     assert resumed.json()["next_fire_at"] == made["next_fire_at"]
 
 
+async def test_a_pause_has_a_reason_and_an_end_for_whoever_gives_them(api: Api) -> None:
+    made = await api.created()
+    given = {"reason": "the database moves", "until": "2199-01-01T00:00:00Z"}
+    paused = (await api.post(_at(made, "pause"), given)).json()
+    assert (paused["status"], paused["status_reason"]) == ("paused", given["reason"])
+    assert paused["paused_until"] == given["until"]
+    assert (await api.post(_at(made, "resume"))).json()["paused_until"] is None
+    for wrong, field in (
+        ({"reason": ""}, "reason"),
+        ({"until": "2020-01-01T00:00:00Z"}, "until"),
+        ({"until": "2199-01-01T00:00:00"}, "until"),
+        ({"tag": "x"}, "tag"),
+    ):
+        answer = await api.post(_at(made, "pause"), wrong)
+        problem(answer, 422)
+        assert fields_of(answer) == [field]
+    assert (await api.get(f"/v1/schedules/{made['id']}")).json()["status"] == "active"
+
+
 async def test_a_run_that_is_asked_for_is_accepted_with_its_firing(api: Api) -> None:
     made = await api.created()
     answer = await api.post(_at(made, "trigger"))

@@ -110,6 +110,24 @@ async def test_its_own_url_pings_it_without_a_key(
     problem(await http.get(path), 404)
 
 
+async def test_every_answer_about_a_monitor_has_its_url(
+    api: Api, engine: Engine, http: httpx.AsyncClient
+) -> None:
+    monitor = await made(api)
+    url, path = monitor["ping_url"], f"/v1/schedules/{monitor['id']}"
+    assert (await api.patch(path, {"description": "nightly"})).json()["ping_url"] == url
+    by_key = f"/v1/schedules/by-key/{monitor['key']}"
+    again = await api.put(by_key, MONITOR | {"description": "weekly"})
+    assert (again.status_code, again.json()["ping_url"]) == (200, url)
+    new = (await api.put("/v1/schedules/by-key/other", MONITOR | {"name": "other"})).json()
+    shown = (await api.get(f"/v1/schedules/{new['id']}")).json()
+    assert new["ping_url"] == shown["ping_url"] is not None
+    called = {"name": "call", "interval": "1h", "target_url": "https://example.com"}
+    plain = (await api.put("/v1/schedules/by-key/call", called)).json()
+    changed = await api.patch(f"/v1/schedules/{plain['id']}", {"name": "calls"})
+    assert plain["ping_url"] is changed.json()["ping_url"] is None
+
+
 @pytest.mark.parametrize("token", ["x", "A" * 43, "%00", "a" * 500, "ä" * 43])
 async def test_a_token_that_is_none_finds_nothing(http: httpx.AsyncClient, token: str) -> None:
     problem(await http.get(f"/ping/{token}"), 404)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
+from urllib.parse import quote
 
 from tests.dashboard.conftest import visitor
 from tests.dashboard.test_lists import HOSTILE, made
@@ -46,6 +47,21 @@ async def test_a_herd_is_shown_with_what_would_flatten_it(browser: Browser) -> N
     assert "would bring the peak from 31 to" in page
     assert "sample" not in page
     assert "<script>alert" not in page
+
+
+async def test_the_map_is_on_the_clock_that_is_asked_for(browser: Browser) -> None:
+    await made(browser, name="daily", cron_expr="0 12 * * *", timezone="UTC")
+    assert "12:00 to 13:00 UTC: 1 firing" in await browser.page("/forecast")
+    page = await browser.page("/forecast?tz=Asia/Tokyo")
+    assert "on the clock of Asia/Tokyo" in page
+    assert "21:00 to 22:00 Tokyo: 1 firing" in page
+    page = await browser.page("/forecast?tz=Asia/Kolkata")
+    assert "17:30 to 18:30 Kolkata: 1 firing" in page
+    assert "30 minutes past the hour" in page
+    refused = await browser.get(f"/forecast?tz={quote(HOSTILE)}")
+    assert refused.status_code == 422
+    assert "on the clock of UTC" in refused.text
+    assert HOSTILE not in refused.text
 
 
 async def test_a_forecast_is_kept_for_a_minute(browser: Browser) -> None:

@@ -111,6 +111,26 @@ async def test_many_are_paused_resumed_and_deleted_at_once(
     assert (await browser.send("/schedules/together", id=[], action="explode")).status_code == 400
 
 
+async def test_many_are_paused_with_a_reason_and_an_end(browser: Browser) -> None:
+    first, second, other = [await made(browser, name=f"s{at}") for at in range(3)]
+    given: dict[str, Any] = {"id": [first, second], "action": "pause", "reason": "moving"}
+    back = "/schedules?q=s&status=active"
+    refused = await browser.send(
+        "/schedules/together", **given, until="2020-01-01T10:00", back=back
+    )
+    assert refused.status_code == 422
+    assert "Invalid until: expected an instant to come" in refused.text
+    assert refused.text.count(" checked>") == 2
+    assert 'value="moving"' in refused.text
+    assert "/schedules?q=s&amp;status=active" in refused.text
+    answer = await browser.send("/schedules/together", **given, until="2199-07-01T10:00")
+    assert answer.status_code == 303
+    page = await browser.page("/schedules?status=paused")
+    assert page.count("paused: moving") == 2
+    assert page.count("10:00 UTC") == 2
+    assert other not in page
+
+
 async def test_a_firing_shows_every_attempt_and_nothing_of_it_is_markup(
     browser: Browser, engine: Engine
 ) -> None:

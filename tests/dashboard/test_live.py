@@ -7,21 +7,27 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 from uuid import NAMESPACE_URL, UUID, uuid5
 
+import pytest
 from tests.dashboard.conftest import visitor
 from tests.dashboard.test_lists import died, made
 
 from rota.api.app import create
+from rota.dashboard.desk import Desk
 from rota.dashboard.feeds import MOST, Feeds, _Feed, _note
-from rota.dashboard.pages.live import told
+from rota.dashboard.pages.live import _beats, told
 from rota.history.firing import Firing
 from rota.runtime.dashboard import pages
 from rota.tenants import service as tenants
+from rota.tenants import sessions
+from rota.tenants.authenticate import Authenticator
 
 if TYPE_CHECKING:
-    import pytest
+    from collections.abc import Awaitable, Callable
+
     from tests.dashboard.conftest import Browser
 
     from rota.api.engine import Engine
+    from rota.db import Tx
 
 
 async def test_every_reader_hears_once_of_what_ended(browser: Browser, engine: Engine) -> None:
@@ -57,6 +63,53 @@ async def test_a_stream_is_for_who_is_signed_in(browser: Browser) -> None:
     browser.http.cookies.clear()
     answer = await browser.http.get("/live", headers={"Accept": "text/event-stream"})
     assert answer.status_code == 401
+
+
+async def _sign_out(tx: Tx, session: sessions.Session) -> None:
+    await sessions.end(tx, session.secret)
+
+
+async def _revoke(tx: Tx, session: sessions.Session) -> None:
+    who = session.principal
+    assert who.key_id is not None
+    assert await tenants.revoke_key(tx, who.tenant, who.key_id)
+
+
+async def _expire(tx: Tx, session: sessions.Session) -> None:
+    expired = "UPDATE api_keys SET expires_at = now() - interval '1 s' WHERE id = $1"
+    await tx.execute(expired, session.principal.key_id)
+
+
+@pytest.mark.parametrize("ending", [_sign_out, _revoke, _expire])
+async def test_nothing_is_told_once_the_session_has_ended(
+    browser: Browser,
+    engine: Engine,
+    ending: Callable[[Tx, sessions.Session], Awaitable[None]],
+) -> None:
+    """S9: a key that was revoked opens nothing a second later, not even what is open already."""
+    desk = Desk(
+        db=engine.db,
+        clock=engine.clock,
+        bus=engine.bus,
+        shards=engine.shards,
+        authenticator=Authenticator(engine.db),
+        feeds=Feeds(engine.db, engine.clock),
+    )
+    async with engine.db.transaction() as tx:
+        key = await tenants.create_key(tx, await tenants.default_tenant(tx), scopes=("read",))
+    principal = await desk.authenticator.authenticate(key.text)
+    assert principal is not None
+    async with engine.db.transaction() as tx:
+        session = await sessions.begin_with_key(tx, principal)
+    assert session is not None
+    beats = _beats(desk, session)
+    async with asyncio.timeout(20):
+        assert "queue" in await anext(beats)
+        assert "queue" in await anext(beats)
+        async with engine.db.transaction() as tx:
+            await ending(tx, session)
+        assert [beat async for beat in beats] == []
+    assert desk.feeds._feeds == {}
 
 
 async def test_so_many_pages_may_follow_and_no_more(

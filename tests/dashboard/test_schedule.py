@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from tests.dashboard.conftest import visitor
-from tests.dashboard.schedule_support import EVIL, fired, made, path
+from tests.dashboard.schedule_support import EVIL, fired, made, only, path
 from tests.db.secrets_kit import vault
 
 from rota.api.app import create
@@ -74,6 +74,40 @@ async def test_pause_resume_and_delete(browser: Browser, engine: Engine) -> None
     assert (await browser.get(path(schedule))).status_code == 404
     for verb in ("/pause", "/resume", "/delete", "/trigger", "/backfill"):
         assert (await browser.send(path(schedule, verb))).status_code in (404, 422), verb
+
+
+async def test_a_pause_says_why_and_until_when_on_the_clock_of_the_schedule(
+    browser: Browser, engine: Engine
+) -> None:
+    schedule = await made(engine, text="every day at 9am", timezone="Europe/Madrid")
+    given = {"reason": f"moving {EVIL}", "until": "2199-07-01T10:00"}
+    assert (await browser.send(path(schedule, "/pause"), **given)).status_code == 303
+    page = await browser.page(path(schedule))
+    assert EVIL not in page
+    assert "<b>Paused.</b> moving &#34;&gt;&lt;script" in page
+    assert "It resumes by itself" in page
+    assert 'datetime="2199-07-01T08:00:00+00:00"' in page
+    assert "10:00 Madrid" in page
+    listed = await browser.page("/schedules")
+    assert "paused: moving" in listed
+    assert "resumes by itself" in listed
+    assert EVIL not in listed
+
+
+async def test_a_pause_that_cannot_be_is_refused_with_what_was_typed(
+    browser: Browser, engine: Engine
+) -> None:
+    schedule = await made(engine, text="every hour")
+    for until, wrong in (("2020-01-01T10:00", "to come"), ("soon", "Invalid instant")):
+        answer = await browser.send(path(schedule, "/pause"), reason="moving", until=until)
+        assert answer.status_code == 422
+        assert wrong in answer.text
+        assert 'value="moving"' in answer.text
+        assert f'value="{until}"' in answer.text
+        assert '<details class="panel" open>' in answer.text
+    answer = await browser.send(path(schedule, "/pause"), reason="x" * 201)
+    assert (answer.status_code, "Invalid reason: expected" in answer.text) == (422, True)
+    assert (await only(engine)).status == "active"
 
 
 async def test_it_runs_with_a_payload_that_is_json(browser: Browser, engine: Engine) -> None:

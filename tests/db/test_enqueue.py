@@ -252,7 +252,7 @@ async def test_a_program_with_a_login_of_its_own_enqueues_for_its_tenant_alone(
             raise Undo
 
 
-async def test_a_pause_and_the_ends_of_delayed_runs_do_not_wait_for_each_other(
+async def test_an_edit_and_the_ends_of_delayed_runs_do_not_wait_for_each_other(
     db: Database,
 ) -> None:
     """Both lock rows in the order of their ids, which is not that of the instants they are for."""
@@ -267,9 +267,9 @@ async def test_a_pause_and_the_ends_of_delayed_runs_do_not_wait_for_each_other(
     async with db.transaction() as tx:
         tenant = await tenants.default_tenant(tx)
 
-    async def pause() -> None:
+    async def edit() -> None:
         async with db.transaction() as tx:
-            await schedules.pause(tx, tenant, schedule_id)
+            await schedules.update(tx, tenant, schedule_id, {"priority": 3})
 
     async def end() -> None:
         async with db.transaction() as tx:
@@ -277,7 +277,7 @@ async def test_a_pause_and_the_ends_of_delayed_runs_do_not_wait_for_each_other(
 
     async with asyncio.TaskGroup() as group, db.transaction() as tx:
         await tx.execute("SELECT FROM queue WHERE id = $1 FOR UPDATE", sooner)
-        group.create_task(pause())
+        group.create_task(edit())
         await until_waiting(tx, 1)
         group.create_task(end())
         await until_waiting(tx, 2)

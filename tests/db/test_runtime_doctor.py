@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, LiteralString, cast
+from uuid import UUID
 
 import pytest
 from tests.db.queue_support import fire, make_schedule
+from tests.db.test_row_security_owner import as_role, make_role
 
 from rota import config as configuration
+from rota.db import Database, driver, migrate
+from rota.db.doctor import may_act
 from rota.history import retention
 from rota.leases import Node
 from rota.leases import sql as leases_sql
@@ -19,7 +23,6 @@ from rota.tenants.secrets.masked import Masked
 
 if TYPE_CHECKING:
     from rota.config import Config
-    from rota.db import Database
     from rota.db.doctor import Check
 
 OLD, NEW = ring.new_entry("k1"), ring.new_entry("k2")
@@ -47,6 +50,35 @@ async def test_a_database_that_nobody_has_served_is_no_fault(db: Database) -> No
     assert checks["nodes"].ok is None
     assert checks["leases"].ok is None
     assert checks["partitions"].found.startswith("none yet")
+
+
+async def test_a_login_that_may_not_act_for_tenants_is_told_what_to_do(
+    empty_dsn: str, empty_db: Database
+) -> None:
+    """S10: as after a restore into a server where nobody granted the role."""
+    await make_role(empty_db, "rota_test_doctor", member=True)
+    async with await Database.open(as_role(empty_dsn, "rota_test_doctor")) as db:
+        await migrate.apply(db)
+        assert (await found(db))["tenant role"].ok is True
+        async with empty_db.transaction() as tx:
+            await tx.execute("REVOKE rota_tenant FROM rota_test_doctor")
+        check = (await found(db))["tenant role"]
+        assert check.ok is False
+        assert check.found.startswith("rota_test_doctor may not act as rota_tenant")
+        with pytest.raises(driver.ERRORS, match="permission denied"):
+            async with db.transaction(tenant=UUID(int=1)) as tx:
+                await tx.fetch_value("SELECT 1")
+        async with empty_db.transaction() as tx:
+            # What it says helps.
+            statement = check.advice.removeprefix("as an administrator: ")
+            await tx.execute(cast("LiteralString", statement))
+        assert (await found(db))["tenant role"].ok is True
+
+
+def test_a_server_without_the_role_is_told_how_to_make_it() -> None:
+    check = may_act("rota", there=False, may_act=False)
+    assert (check.ok, "no role rota_tenant" in check.found) == (False, True)
+    assert "CREATE ROLE rota_tenant NOLOGIN; GRANT rota_tenant TO rota;" in check.advice
 
 
 async def test_a_scheduler_without_its_shards_is_one(db: Database) -> None:

@@ -12,11 +12,13 @@ from tests.db.queue_support import make_schedule
 from tests.db.watch_kit import end, make_channel, notice, rows, run, watch
 
 from rota.events import Bus, Recorder
+from rota.watch import alerts
 from rota.watch.events import AlertOpened
 from rota.watch.outcomes import Noticer
 
 if TYPE_CHECKING:
     from rota.db import Database, Row
+    from rota.schedules.schedule import Schedule
 
 URL = "https://hooks.example.com/T0/SECRET"
 
@@ -191,3 +193,69 @@ async def test_the_outcome_and_its_note_are_one_transaction(db: Database) -> Non
     with pytest.raises(ZeroDivisionError):
         await record()
     assert await rows(db, "unnoticed") == []
+
+
+async def _open_alerts(
+    db: Database, schedule: Schedule, count: int, *, told: int, ago: str
+) -> None:
+    """Alerts of its tenant with more to tell, last told of so long ago."""
+    await run(
+        db,
+        """INSERT INTO alerts (id, tenant_id, kind, subject, detail, count, told_count, told,
+                               told_at)
+           SELECT gen_random_uuid(), $1, 'dead', gen_random_uuid()::text, 'x', 9, 5, $3::integer,
+                  CASE WHEN $3 > 0 THEN now() - $4::text::interval END
+             FROM generate_series(1, $2)""",
+        schedule.tenant_id,
+        count,
+        told,
+        ago,
+    )
+
+
+@pytest.mark.parametrize(
+    ("told", "ago", "again"),
+    [
+        (1, "59 seconds", False),
+        (1, "61 seconds", True),
+        (2, "9 minutes", False),
+        (2, "11 minutes", True),
+        (5, "23 hours", False),
+        (5, "25 hours", True),
+        (900, "25 hours", True),
+    ],
+)
+async def test_a_trouble_that_lasts_is_told_ever_less_often(
+    db: Database, told: int, ago: str, again: bool
+) -> None:
+    schedule = await make_schedule(db)
+    await make_channel(db, schedule.tenant_id, URL)
+    await _open_alerts(db, schedule, 1, told=told, ago=ago)
+    async with db.transaction() as tx:
+        assert await alerts.tell(tx) == int(again)
+    assert len(await _said(db)) == int(again)
+
+
+async def test_what_may_not_be_told_yet_is_in_nobodys_way(db: Database) -> None:
+    """S12: more than a batch that waits for its day must not hide what is due now."""
+    old, new = await make_schedule(db), await make_schedule(db)
+    for each in (old, new):
+        await make_channel(db, each.tenant_id, URL)
+    await _open_alerts(db, old, 600, told=5, ago="20 hours")
+    await _open_alerts(db, new, 1, told=1, ago="2 minutes")
+    async with db.transaction() as tx:
+        assert await alerts.tell(tx) == 1
+    assert [row["tenant_id"] for row in await rows(db, "notifications")] == [new.tenant_id]
+
+
+async def test_a_tenant_with_very_many_troubles_delays_its_own(db: Database) -> None:
+    """S12: the first of each tenant, then the second of each."""
+    loud, quiet = await make_schedule(db), await make_schedule(db)
+    for each in (loud, quiet):
+        await make_channel(db, each.tenant_id, URL)
+    await _open_alerts(db, loud, 1_200, told=1, ago="3 hours")
+    await _open_alerts(db, quiet, 2, told=1, ago="2 minutes")
+    async with db.transaction() as tx:
+        assert await alerts.tell(tx) == 500
+    told = [row["tenant_id"] for row in await rows(db, "notifications")]
+    assert told.count(quiet.tenant_id) == 2

@@ -118,6 +118,20 @@ def test_a_file_is_planned_applied_changed_and_pruned(server: Server) -> None:
     assert set(owned(server, "jobs")) == {"morning", "sweep"}
 
 
+def test_a_plan_leaves_out_what_the_servers_calendars_do(server: Server) -> None:
+    put = server.rota("calendar", "set", "office", "--weekday", "sat", "--weekday", "sun")
+    assert put.code == 0, put.err
+    file = write(server, "office.json", {"schedules": [task("office", calendar="office")]})
+    plan = server.rota("plan", file, "--json", "--days", "14").json
+    (made,) = plan["create"]
+    assert made["slots"]["appear"]["count"] == 10
+    assert server.rota("apply", file).code == 0
+    write(server, file, {"schedules": [task("office")]})
+    (change,) = server.rota("plan", file, "--json", "--days", "14").json["change"]
+    assert change["slots"]["appear"]["count"] == 4
+    assert change["slots"]["disappear"]["count"] == 0
+
+
 def test_pruning_leaves_what_the_file_does_not_own(server: Server) -> None:
     write(server, "a.json", {"schedules": [task("mine")]})
     write(server, "b.json", {"schedules": [task("theirs")]})

@@ -161,10 +161,13 @@ def test_all_are_paused_and_resumed_from_the_command_line(home: Path) -> None:
         assert again.out == "Paused 0 schedules. 1 schedule had been so before.\n", again.err
         eventually(lambda: server.rota("show", "a", "--json").json["status"] == "active")
         assert server.rota("show", "own", "--json").json["status"] == "paused"
+        one = server.rota("pause", "a", "--reason", "its own", "--until", "1s", "--json").json
+        assert (one["status"], one["status_reason"]) == ("paused", "its own")
+        eventually(lambda: server.rota("show", "a", "--json").json["status"] == "active")
         for arguments in (
             ("pause",),
             ("pause", "a", "--all"),
-            ("pause", "a", "--reason", "x"),
+            ("pause", "a", "--tag", "x"),
             ("resume", "a", "--tag", "x"),
         ):
             assert server.rota(*arguments).code == 2, arguments

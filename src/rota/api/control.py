@@ -5,6 +5,7 @@ from litestar import Response, post
 from rota.api import access, bodies, models, paths, schedules, views
 from rota.api.given import AnyRequest, Caller, Named, TheEngine
 from rota.api.once import Done, once
+from rota.api.pausing import PauseOneFields
 from rota.db import Tx
 from rota.schedules import service
 
@@ -13,12 +14,12 @@ from rota.schedules import service
 async def pause_schedule(
     request: AnyRequest, engine: TheEngine, caller: Caller, schedule_id: Named
 ) -> Response[bytes]:
-    """Stop it until it is resumed."""
+    """Stop it until it is resumed, or until an instant."""
     id_ = paths.schedule_id(schedule_id)
-    await bodies.require_none(request)
+    given = await bodies.read_as(request, PauseOneFields, optional=True)
 
     async def work(tx: Tx) -> Done:
-        await service.pause(tx, caller.tenant, id_)
+        await service.pause(tx, caller.tenant, id_, reason=given.reason, until=given.until)
         return Done(await schedules.shown(tx, caller, id_))
 
     return await once(request, engine, caller, work, repeatable=True)

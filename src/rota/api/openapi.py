@@ -23,7 +23,13 @@ from rota.api.figures import ClusterShown, StatsShown
 from rota.api.health import Health
 from rota.api.keys import KeyFields
 from rota.api.monitors import Heard, Pinged, PingFields
-from rota.api.pausing import PauseFields, PauseResult, ResumeFields, ResumeResult
+from rota.api.pausing import (
+    PauseFields,
+    PauseOneFields,
+    PauseResult,
+    ResumeFields,
+    ResumeResult,
+)
 from rota.api.problems import Problem
 from rota.api.secrets import Secret, SecretFields
 from rota.api.signing import RotateFields, SigningSecretShown
@@ -51,6 +57,7 @@ _STRUCTS = (
     ClaimFields,
     ClaimResult,
     PauseFields,
+    PauseOneFields,
     PauseResult,
     ResumeFields,
     ResumeResult,

@@ -4,7 +4,6 @@ A call works for a few seconds and then says that there is `more`: the same call
 nobody waits for an answer that a proxy would not wait for, and a call that broke off is repeated.
 """
 
-import re
 from collections.abc import Awaitable
 from datetime import datetime, timedelta
 from functools import partial
@@ -19,25 +18,30 @@ from rota.api.engine import Engine
 from rota.api.events import SchedulesPaused, SchedulesResumed
 from rota.api.given import AnyRequest, Caller, TheEngine
 from rota.api.once import Done, Once, asked, kept_afterwards
-from rota.api.problems import bad_field
 from rota.api.saying import says
 from rota.db import Tx
 from rota.schedules import sql, together
+from rota.schedules.pausing import MAX_REASON, check_future, one_line
 from rota.schedules.together import Part, Wish
 
 BUDGET: Final = timedelta(seconds=8)
 """How long a call works before it says that there is more."""
-_MAX_REASON: Final = 200
 _MAX_TAG: Final = 200
-_CONTROL = re.compile(r"[\x00-\x1f\x7f\u2028\u2029\ud800-\udfff]")
 
 
 class PauseFields(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Why, until when (an instant; they resume by themselves), and of which tag alone."""
 
-    reason: Annotated[str, says(minLength=1, maxLength=_MAX_REASON)] | None = None
+    reason: Annotated[str, says(minLength=1, maxLength=MAX_REASON)] | None = None
     until: Annotated[datetime, says(format="date-time")] | None = None
     tag: Annotated[str, says(minLength=1, maxLength=_MAX_TAG)] | None = None
+
+
+class PauseOneFields(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Why, and until when (an instant; it resumes by itself)."""
+
+    reason: Annotated[str, says(minLength=1, maxLength=MAX_REASON)] | None = None
+    until: Annotated[datetime, says(format="date-time")] | None = None
 
 
 class ResumeFields(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -68,7 +72,7 @@ class ResumeResult(msgspec.Struct, frozen=True, kw_only=True):
 async def pause_all(request: AnyRequest, engine: TheEngine, caller: Caller) -> Response[bytes]:
     """Pause every active schedule, or those of a tag, together."""
     given = await bodies.read_as(request, PauseFields, optional=True)
-    reason, tag = _line("reason", given.reason, _MAX_REASON), _line("tag", given.tag, _MAX_TAG)
+    reason, tag = _line("reason", given.reason, MAX_REASON), _line("tag", given.tag, _MAX_TAG)
     keyed = await asked(request, caller.tenant.id)
     if (earlier := await _earlier(engine, keyed)) is not None:
         return earlier
@@ -139,18 +143,9 @@ async def _in_parts(engine: Engine, step: _Step, wish: Wish, ends_at: float) -> 
 
 
 async def _check_future(engine: Engine, until: datetime) -> None:
-    if until.tzinfo is None:
-        raise bad_field("until", "expected an instant with an offset, such as …Z, got none")
-    now = await engine.db.run(sql.now, read_only=True)
-    if until <= now:
-        raise bad_field("until", f"expected an instant to come, got {until.isoformat()}")
+    check_future(until, await engine.db.run(sql.now, read_only=True))
 
 
 def _line(field: str, text: str | None, most: int) -> str | None:
     """One line of text, or None."""
-    if text is None:
-        return None
-    text = text.strip()
-    if not 1 <= len(text) <= most or _CONTROL.search(text):
-        raise bad_field(field, f"expected one line of 1 to {most} characters")
-    return text
+    return None if text is None else one_line(field, text, most)

@@ -95,11 +95,14 @@ async def update_schedule(
     id_ = paths.schedule_id(schedule_id)
     changes = await bodies.read_object(request)
     wanted = versions.wanted(request)
+    # Whether it is a monitor is not known before.
+    ping_key = await monitors.ping_key(engine, caller)
 
     async def work(tx: Tx) -> Response[dict[str, Any]]:
         await versions.require(tx, caller, id_, wanted)
         done = await service.update(tx, caller.tenant, id_, changes, targets=engine.targets)
         answer = await saved(tx, caller, done)
+        answer = monitors.with_ping_url(answer, ping_key, engine, request)
         return Response(answer, headers=versions.tag(done.schedule.version))
 
     return await engine.db.run(work, tenant=caller.tenant.id)
@@ -128,6 +131,9 @@ async def put_schedule(
     key = paths.rest_of(request, _BY_KEY)
     fields = await bodies.read_object(request)
     wanted = versions.wanted(request)
+    ping_key = None
+    if fields.get("monitor") is not None:
+        ping_key = await monitors.ping_key(engine, caller)
 
     async def work(tx: Tx) -> Response[dict[str, Any]]:
         await versions.require(tx, caller, key, wanted)
@@ -136,6 +142,7 @@ async def put_schedule(
         )
         status = 201 if done.outcome == "created" else 200
         answer = await saved(tx, caller, done)
+        answer = monitors.with_ping_url(answer, ping_key, engine, request)
         tag = versions.tag(done.schedule.version)
         return Response(answer, status_code=status, headers=tag)
 

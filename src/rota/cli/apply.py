@@ -60,12 +60,14 @@ def plan(
 ) -> None:
     """Show what `rota apply` would do, and which fire times come and go. Changes nothing."""
     from rota.cli.declare import documents, shown, slots  # noqa: PLC0415 - late, see app.py
+    from rota.cli.declare.server import days as calendar_days  # noqa: PLC0415
 
     start = now()
     read = documents.read(files, owner=owner)
     client = api.connect(url=server, data_dir=data_dir, file=file)
     made = planned(client, read, now=start, prune=prune, take_over=take_over)
-    shifts = slots.shifts(made, now=start, days=days)
+    calendars = calendar_days(client, made.calendars, today=start.date()) if days else {}
+    shifts = slots.shifts(made, now=start, days=days, calendars=calendars)
     if as_json:
         output.print_json(shown.as_json(made, shifts))
     else:

@@ -23,15 +23,16 @@ Tag = Annotated[
     str | None,
     typer.Option(help="With --all: only those with this tag.", autocompletion=completing.tags),
 ]
-Reason = Annotated[str | None, typer.Option(help="With --all: why, for people.")]
+Reason = Annotated[str | None, typer.Option(help="Why, for people.")]
 Until = Annotated[
     str | None,
     typer.Option(
-        help="With --all: when they resume by themselves, an instant or a time from now such as 2h."
+        help="When to resume without being asked: an instant, or a time from now such as 2h."
     ),
 ]
 
 Counts = dict[str, int]
+Given = dict[str, str | None]
 
 
 def pause(
@@ -46,12 +47,12 @@ def pause(
     file: File = None,
     as_json: output.Json = False,
 ) -> None:
-    """Stop a schedule until it is resumed; or all of them, together."""
-    _check(name, all_=all_, tag=tag, reason=reason, until=until)
+    """Stop a schedule until it is resumed, or for a while; or all of them, together."""
+    _check(name, all_=all_, tag=tag)
     body = {"tag": tag, "reason": reason, "until": None if until is None else _instant(until)}
     client = api.connect(url=server, data_dir=data_dir, file=file)
     if name is not None:
-        _one(client, name, "pause", as_json=as_json)
+        _one(client, name, "pause", given=body, as_json=as_json)
         return
     done = _with_progress("Pausing", _again_while_more(client, "/v1/pause", body))
     if as_json:
@@ -104,17 +105,21 @@ def _check(name: str | None, *, all_: bool, **only_all: str | None) -> None:
         raise typer.BadParameter(f"expected --{given[0]} with --all", param_hint=f"--{given[0]}")
 
 
-def _one(client: api.Client, name: str, verb: str, *, as_json: bool) -> None:
+def _one(
+    client: api.Client, name: str, verb: str, *, given: Given | None = None, as_json: bool
+) -> None:
     schedule = naming.find(client, name)
-    changed: dict[str, Any] = client.post(naming.path(schedule, verb))
+    changed: dict[str, Any] = client.post(naming.path(schedule, verb), _some(given or {}) or None)
     shown.change(changed, as_json=as_json)
 
 
-def _again_while_more(
-    client: api.Client, path: str, given: dict[str, str | None]
-) -> Iterator[Counts]:
+def _some(given: Given) -> dict[str, str]:
+    return {name: value for name, value in given.items() if value is not None}
+
+
+def _again_while_more(client: api.Client, path: str, given: Given) -> Iterator[Counts]:
     """What each call has done: one works for a few seconds, the next goes on."""
-    body = {name: value for name, value in given.items() if value is not None}
+    body = _some(given)
     more = True
     while more:
         answer: dict[str, Any] = client.post(path, body)

@@ -1,14 +1,15 @@
 """Hours as a heat map: a row for each day, a column for each hour of it. Pure."""
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import date
 from typing import Final
 
+from rota.dashboard.times import at, place
 from rota.triggers.civil import instant_at
 
 HOUR: Final = 3_600
-DAY: Final = 86_400
 SHARES: Final = (0.2, 0.4, 0.6, 0.8)
 """Where one tone ends and the next begins, as shares of the busiest hour."""
 
@@ -26,44 +27,55 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A day in UTC."""
+    """A day on a zone's wall clock."""
 
-    day: datetime
+    day: date
     cells: list[Cell | None]
-    """Its 24 hours; None for one that is not within the week."""
+    """Its 24 hours; None for one that is not within the week, or that the clock skips."""
     total: int
 
 
-def rows(first_hour: int, hours: Sequence[int]) -> list[Row]:
-    """The hours from this one on, day by day."""
+@dataclass(slots=True)
+class _Reading:
+    """What the clock reads as one hour: two of them when it goes back."""
+
+    begins: int
+    length: int = 0
+    count: int = 0
+
+
+def rows(first_hour: int, hours: Sequence[int], timezone: str = "UTC") -> list[Row]:
+    """The hours from this one on, day by day; each stands where it begins on the zone's clock."""
     most = max(hours, default=0)
-    first_day = first_hour - first_hour % DAY
-    last = first_hour + len(hours) * HOUR
-    return [_row(day, first_hour, hours, most) for day in range(first_day, last, DAY)]
+    days: dict[date, dict[int, _Reading]] = {}
+    for begins, count in zip(itertools.count(first_hour, HOUR), hours, strict=False):
+        local = at(instant_at(begins), timezone)
+        there = days.setdefault(local.date(), {}).setdefault(local.hour, _Reading(begins))
+        there.length += HOUR
+        there.count += count
+    return [
+        Row(
+            day=day,
+            cells=[
+                _cell(there[hour], most, timezone) if hour in there else None for hour in range(24)
+            ],
+            total=sum(each.count for each in there.values()),
+        )
+        for day, there in days.items()
+    ]
 
 
-def _row(day: int, first_hour: int, hours: Sequence[int], most: int) -> Row:
-    places = [(day + hour * HOUR - first_hour) // HOUR for hour in range(24)]
-    there = [each for each in places if 0 <= each < len(hours)]
-    return Row(
-        day=instant_at(day),
-        cells=[
-            _cell(first_hour + each * HOUR, hours[each], most) if each in there else None
-            for each in places
-        ],
-        total=sum(hours[each] for each in there),
-    )
-
-
-def _cell(begins: int, count: int, most: int) -> Cell:
-    at = instant_at(begins)
-    until = at + timedelta(hours=1)
-    firings = "1 firing" if count == 1 else f"{count:,} firings"
+def _cell(there: _Reading, most: int, timezone: str) -> Cell:
+    since = at(instant_at(there.begins), timezone)
+    until = at(instant_at(there.begins + there.length), timezone)
+    firings = "1 firing" if there.count == 1 else f"{there.count:,} firings"
+    back = ", as the clock goes back" if there.length > HOUR else ""
+    times = f"{since:%H:%M} to {until:%H:%M} {place(timezone)}{back}"
     return Cell(
-        count=count,
-        level=level(count, most),
-        text=short(count) if count else "",
-        title=f"{at:%a} {at.day} {at:%b}, {at:%H:%M} to {until:%H:%M} UTC: {firings}",
+        count=there.count,
+        level=level(there.count, most),
+        text=short(there.count) if there.count else "",
+        title=f"{since:%a} {since.day} {since:%b}, {times}: {firings}",
     )
 
 

@@ -10,6 +10,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Final, LiteralString
 
 from rota.db import migrate
+from rota.db.block import TENANT_ROLE
 from rota.errors import MigrationError
 
 if TYPE_CHECKING:
@@ -34,6 +35,15 @@ _SESSIONS: LiteralString = """
     SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend'
 """
 _CLOCK: LiteralString = "SELECT clock_timestamp()"
+# As migration 0009 asks: before version 16 whoever is a member may act as the role.
+_MAY_ACT: LiteralString = """
+    SELECT r.oid IS NOT NULL AS there, quote_ident(current_user) AS login,
+           pg_has_role(current_user, r.oid,
+                       CASE WHEN current_setting('server_version_num')::int >= 160000
+                            THEN 'SET' ELSE 'MEMBER' END) AS may_act
+      FROM (SELECT $1::name AS rolname) AS asked
+      LEFT JOIN pg_roles r ON r.rolname = asked.rolname
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +150,30 @@ def connections(settings: Mapping[str, str], sessions: int) -> Check:
     ok = usable - sessions >= _FEW_CONNECTIONS
     advice = "" if ok else "raise max_connections, or give each process a smaller pool"
     return Check("connections", ok, f"{sessions} of {usable} in use", advice)
+
+
+async def tenant_role(tx: Tx) -> Check:
+    """Whether Rota's user may act as the role that row security is for; without it the API and the
+    dashboard can do nothing for any tenant. Of a migrated database."""
+    row = await tx.fetch_row(_MAY_ACT, TENANT_ROLE)
+    assert row is not None
+    return may_act(row["login"], there=row["there"], may_act=bool(row["may_act"]))
+
+
+def may_act(login: str, *, there: bool, may_act: bool) -> Check:
+    if may_act:
+        return Check("tenant role", ok=True, found=f"{login} may act as {TENANT_ROLE}")
+    grant = f"GRANT {TENANT_ROLE} TO {login};"
+    if there:
+        found = f"{login} may not act as {TENANT_ROLE}: nothing can be done for any tenant"
+        return Check("tenant role", ok=False, found=found, advice=f"as an administrator: {grant}")
+    # Its rights and policies cannot have come along either.
+    advice = (
+        f"as an administrator: CREATE ROLE {TENANT_ROLE} NOLOGIN; {grant} "
+        "Then restore the backup again, whose rights and policies name the role"
+    )
+    found = f"there is no role {TENANT_ROLE}: nothing can be done for any tenant"
+    return Check("tenant role", ok=False, found=found, advice=advice)
 
 
 async def _migrations(db: Database) -> Check:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from uuid import UUID
 
     from rota.db import Tx
+    from rota.queue.chains import Chains
     from rota.queue.claim import Claim
     from rota.queue.states import Status
 
@@ -120,22 +121,21 @@ class Settled:
     """How many blocked firings may go now."""
 
 
-async def settle(tx: Tx, worker: UUID, settlements: Sequence[Settlement]) -> Settled:
+async def settle(
+    tx: Tx, worker: UUID, settlements: Sequence[Settlement], chains: Chains | None = None
+) -> Settled:
     """Record them all at once; those whose claim is no longer the worker's are refused.
 
     Whoever ends a firing lets the next blocked one of its schedule go, and fires what follows it.
+    `chains` is for those who do this often.
     """
     plainly, others = plain.apart(settlements)
     accepted: set[UUID] = set()
     freed = 0
     followed: set[UUID] = set()
-    if plainly:
-        plainly.sort(key=_by_id)
-        (row,) = await tx.fetch(plain_sql.PLAIN, worker, *plain.columns(plainly))
-        ids = row["accepted"]
-        accepted.update([each.claim.id for each in plainly] if ids is None else ids)
-        freed += row["freed"]
-        followed.update(row["followed"])
+    if chains is not None:
+        await chains.lock(tx, (each.claim.schedule_id for each in settlements))
+    # The plain ones last: whoever pauses a schedule waits for all rows of it but those.
     if others:
         rows = await tx.fetch(
             sql.SETTLE,
@@ -148,8 +148,18 @@ async def settle(tx: Tx, worker: UUID, settlements: Sequence[Settlement]) -> Set
         accepted.update(row["id"] for row in rows if row["what"] == "settled")
         freed += sum(row["what"] == "freed" for row in rows)
         followed.update(row["id"] for row in rows if row["what"] == "followed")
+    if plainly:
+        plainly.sort(key=_by_id)
+        (row,) = await tx.fetch(plain_sql.PLAIN, worker, *plain.columns(plainly))
+        ids = row["accepted"]
+        accepted.update([each.claim.id for each in plainly] if ids is None else ids)
+        freed += row["freed"]
+        followed.update(row["followed"])
     if followed:
-        freed += await follow(tx, [_end(s) for s in settlements if s.claim.id in followed])
+        ends = [_end(s) for s in settlements if s.claim.id in followed]
+        if chains is not None:
+            chains.saw(each.schedule_id for each in ends)
+        freed += await follow(tx, ends)
     if len(accepted) < len(settlements):
         missing = [each.claim for each in settlements if each.claim.id not in accepted]
         accepted |= await _already(tx, worker, missing)

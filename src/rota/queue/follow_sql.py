@@ -20,6 +20,19 @@ LOCK: LiteralString = """
     SELECT id FROM schedules WHERE id = ANY ($1::uuid[]) ORDER BY id FOR NO KEY UPDATE
 """
 
+# The same for all that follow these, whatever ends they wait for.
+LOCK_FOLLOWERS: LiteralString = """
+    SELECT id
+      FROM schedules
+     WHERE id = ANY (ARRAY(
+           SELECT f.schedule_id
+             FROM schedules u
+             JOIN followers f ON f.tenant_id = u.tenant_id AND f.upstream_key = u.key
+            WHERE u.id = ANY ($1::uuid[])))
+     ORDER BY id
+       FOR NO KEY UPDATE
+"""
+
 # As they are once they are ours. A statement sees what was committed when it began: this one began
 # after the locks.
 STANDING: LiteralString = """

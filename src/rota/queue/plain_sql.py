@@ -17,6 +17,10 @@ from rota.queue.sql import FOLLOWED, FREE_NEXT
 # length is read at its place at once; those of texts are read from their beginning, and are empty
 # when there are none. There is no ON CONFLICT, which would look into every index twice: the ids of
 # what is enqueued are random, and have never been there.
+#
+# Rows are locked as they are found, which may be in their order on disk: to lock them in that of
+# their ids first would cost a sixth more. So a pause does not wait for them (`schedules.live_sql`).
+# An edit must; should the two wait for each other, PostgreSQL ends one, and it is tried again.
 PLAIN: LiteralString = (
     """
     WITH ended AS (

@@ -32,25 +32,43 @@ EXTEND: LiteralString = """
 
 # The attempt number goes back too: this claim has not been tried, and its holder lets go of it.
 RELEASE: LiteralString = """
+    WITH x AS MATERIALIZED (
+        SELECT * FROM unnest($2::uuid[], $3::smallint[]) AS x(id, attempt) ORDER BY id
+    ), held AS MATERIALIZED (
+        SELECT h.id
+          FROM x
+         CROSS JOIN LATERAL (
+               SELECT q.id
+                 FROM queue q
+                WHERE q.id = x.id AND q.attempt = x.attempt
+                  AND q.worker = $1 AND q.state = 'running'
+                  FOR UPDATE) AS h
+    )
     UPDATE queue q
        SET state = CASE WHEN q.attempt > 1 THEN 'retrying' ELSE 'waiting' END,
            attempt = q.attempt - 1,
            began_at = CASE WHEN q.attempt > 1 THEN q.began_at END,
            worker = NULL,
            claimed_until = NULL
-      FROM unnest($2::uuid[], $3::smallint[]) AS x(id, attempt)
-     WHERE q.id = x.id AND q.worker = $1 AND q.attempt = x.attempt AND q.state = 'running'
+     WHERE q.id = ANY (ARRAY(SELECT held.id FROM held))
  RETURNING q.id
 """
 
 RELEASE_STRAYS: LiteralString = """
+    WITH strays AS MATERIALIZED (
+        SELECT q.id
+          FROM queue q
+         WHERE q.state = 'running' AND q.worker = $1 AND q.id <> ALL ($2::uuid[])
+         ORDER BY q.id
+           FOR UPDATE
+    )
     UPDATE queue q
        SET state = CASE WHEN q.attempt > 1 THEN 'retrying' ELSE 'waiting' END,
            attempt = q.attempt - 1,
            began_at = CASE WHEN q.attempt > 1 THEN q.began_at END,
            worker = NULL,
            claimed_until = NULL
-     WHERE q.state = 'running' AND q.worker = $1 AND q.id <> ALL ($2::uuid[])
+     WHERE q.id = ANY (ARRAY(SELECT strays.id FROM strays))
  RETURNING q.id
 """
 

@@ -10,7 +10,7 @@ from datetime import date, timedelta
 from typing import TYPE_CHECKING, Final
 
 from rota import durations
-from rota.db.doctor import Check
+from rota.db.doctor import Check, tenant_role
 from rota.errors import InvalidConfig, OperatorError
 from rota.history import depth, retention
 from rota.leases import SCHEDULER, standing
@@ -43,6 +43,7 @@ async def checks(db: Database, config: Config) -> list[Check]:
         nodes = await standing.nodes(tx)
         today: date = await tx.fetch_value("SELECT (now() AT TIME ZONE 'UTC')::date")
         return [
+            await tenant_role(tx),
             running(nodes),
             leases(await standing.shards(tx), nodes),
             overdue(await lag.lags(tx), nodes),

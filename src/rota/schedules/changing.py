@@ -332,7 +332,8 @@ async def _take_back(tx: Tx, schedule: Schedule, reason: Reason, *, but: int | N
     begins its claim all the same: one firing above max_firings, where not counting would be one
     below it after every pause.
     """
-    if not await live_sql.lock_live(tx, schedule.id):
+    lock = live_sql.lock_paused if reason == "paused" else live_sql.lock_live
+    if not await lock(tx, schedule.id):
         return 0
     if reason == "paused":
         await live_sql.hold_enqueued(tx, schedule.id)

@@ -30,6 +30,15 @@ _LOCK_LIVE: LiteralString = """
      WHERE schedule_id = $1 ORDER BY state = 'blocked', id FOR UPDATE
 """
 
+# A pause leaves alone what a program has enqueued and a worker has: neither does it wait for that,
+# as `queue.plain_sql.PLAIN` ends many of these at once in an order that nobody knows.
+_LOCK_PAUSED: LiteralString = """
+    SELECT FROM queue
+     WHERE schedule_id = $1 AND (triggered_by <> 'enqueue' OR state <> 'running')
+     ORDER BY state = 'blocked', id
+       FOR UPDATE
+"""
+
 _KNOWN_SLOTS: LiteralString = """
     SELECT scheduled_for FROM queue
      WHERE schedule_id = $1 AND scheduled_for > $2 AND triggered_by = 'schedule'
@@ -167,6 +176,11 @@ async def lock_live(tx: Tx, schedule_id: UUID) -> list[str]:
     To be called with the schedule and its timer locked, and before what follows is asked.
     """
     return [row["state"] for row in await tx.fetch(_LOCK_LIVE, schedule_id)]
+
+
+async def lock_paused(tx: Tx, schedule_id: UUID) -> bool:
+    """The same for those that a pause of the schedule concerns; whether there are any."""
+    return bool(await tx.fetch(_LOCK_PAUSED, schedule_id))
 
 
 async def known_slots(tx: Tx, schedule_id: UUID, *, after: datetime) -> set[datetime]:

@@ -33,7 +33,7 @@ class Standing:
     last_fire_at: datetime | None
     last_status: str | None
     status_reason: str | None = None
-    """Why Rota paused it by itself, or somebody paused it with others; None when neither."""
+    """Why it is paused, as Rota or whoever paused it said; None when nobody said."""
     paused_until: datetime | None = None
     """When it is resumed without being asked; None for never."""
     monitor_state: str | None = None

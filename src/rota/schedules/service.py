@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from rota.schedules.changing import (
     delete,
-    pause,
     require_version,
     resume,
     update,
@@ -25,6 +24,7 @@ from rota.schedules.creating import (
     store_many,
 )
 from rota.schedules.making import Made
+from rota.schedules.pausing import pause
 from rota.schedules.reading import Filter, Standing, find, fresh, page, several
 from rota.schedules.running import Run, trigger_now
 from rota.schedules.saved import Saved

@@ -56,8 +56,9 @@ _SET_STATUS: LiteralString = """
 
 _PAUSE_ALONE: LiteralString = """
     UPDATE schedules
-       SET status_reason = NULL, paused_together = false, paused_until = NULL
-     WHERE id = $1 AND status = 'paused' AND paused_together
+       SET status_reason = CASE WHEN paused_together THEN NULL ELSE status_reason END,
+           paused_together = false, paused_until = NULL
+     WHERE id = $1 AND status = 'paused' AND (paused_together OR paused_until IS NOT NULL)
 """
 
 _DELETE: LiteralString = "DELETE FROM schedules WHERE id = $1"
@@ -124,7 +125,7 @@ async def set_status(
 
 
 async def pause_alone(tx: Tx, schedule_id: UUID) -> None:
-    """Of one that is paused with others: its pause is its own from now on."""
+    """Of one that is paused: its pause is its own from now on, and has no end."""
     await tx.execute(_PAUSE_ALONE, schedule_id)
 
 

@@ -26,10 +26,10 @@ LOCK_ACTIVE: LiteralString = """
        FOR NO KEY UPDATE
 """
 
-# Blocked ones last, as in `live_sql`.
+# Blocked ones last, and not what was enqueued and is in a worker's hands, as in `live_sql`.
 LOCK_LIVE: LiteralString = """
     SELECT id FROM queue
-     WHERE schedule_id = ANY ($1::uuid[])
+     WHERE schedule_id = ANY ($1::uuid[]) AND (triggered_by <> 'enqueue' OR state <> 'running')
      ORDER BY state = 'blocked', id
        FOR UPDATE
 """

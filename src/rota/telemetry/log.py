@@ -50,6 +50,7 @@ ALARMS = frozenset(
         "ClockStepped",
         "LoopDelayed",
         "ClaimLost",
+        "AttemptUnending",
         "FinishRefused",
         "FiringRescued",
         "FiringOverdue",

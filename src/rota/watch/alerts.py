@@ -24,7 +24,7 @@ from rota.watch.events import (
     InstallationRecovered,
 )
 from rota.watch.kinds import KINDS
-from rota.watch.pacing import told_next_at
+from rota.watch.pacing import REPEATS
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -123,8 +123,7 @@ async def close(tx: Tx, alert_ids: Collection[UUID]) -> list[AlertClosed]:
 async def tell(tx: Tx) -> int:
     """Say what there is to say about open alerts, and may be said by now; how many it were."""
     now = await tenants_sql.now(tx)
-    untold = [sql.alert(row) for row in await tx.fetch(sql.UNTOLD, _BATCH)]
-    due = [each for each in untold if _may_tell(each, now)]
+    due = [sql.alert(row) for row in await tx.fetch(sql.UNTOLD, _BATCH, list(REPEATS))]
     await outbox.say(tx, due, recovered=False, at=now)
     if due:
         await tx.execute(sql.TOLD, [each.id for each in due])
@@ -150,8 +149,3 @@ async def listed(
 async def forget(tx: Tx) -> None:
     """Drop what has been over for long."""
     await tx.execute(sql.FORGET, KEEP)
-
-
-def _may_tell(alert: Alert, now: datetime) -> bool:
-    at = told_next_at(told=alert.told, told_at=alert.told_at)
-    return at is None or now >= at

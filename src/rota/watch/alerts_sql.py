@@ -55,15 +55,32 @@ OPEN_OF_KIND: LiteralString = (
 """
 )
 
-# Whoever tells holds them: two nodes must not both.
+# Those that may be told by now: $2 has the least time after the first word, the second, and so on.
+_DUE: LiteralString = """
+    WITH due AS MATERIALIZED (
+        SELECT id, told_at,
+               row_number() OVER (PARTITION BY tenant_id ORDER BY told_at NULLS FIRST, id) AS place
+          FROM alerts
+         WHERE closed_at IS NULL AND count > told_count
+           AND (told_at IS NULL
+                OR told_at <= clock_timestamp()
+                              - ($2::interval[])[least(greatest(told, 1), cardinality($2))])
+    )
+"""
+
+# The first of each tenant, then the second of each: one with thousands delays its own. Who tells
+# holds them: two nodes must not both.
 UNTOLD: LiteralString = (
-    "SELECT"
+    _DUE
+    + "SELECT"
     + _COLUMNS
     + """
-      FROM alerts a
+      FROM due
+      JOIN alerts a ON a.id = due.id
       LEFT JOIN schedules s ON s.id = a.schedule_id
      WHERE a.closed_at IS NULL AND a.count > a.told_count
-     ORDER BY a.told_at NULLS FIRST
+       AND a.told_at IS NOT DISTINCT FROM due.told_at
+     ORDER BY due.place, due.told_at NULLS FIRST
      LIMIT $1
        FOR UPDATE OF a SKIP LOCKED
 """
@@ -102,17 +119,20 @@ LIST: LiteralString = (
 )
 
 # Open alerts after an id, each with what may end it: its schedule is gone, one of the newest
-# firings has succeeded since the trouble was last seen to go on, or there was no news for long.
+# firings has succeeded since the trouble was last seen to go on, a monitor was told since that all
+# is well (a ping that counts for no slot brings it back, too), or there was no news for long.
 ENDING: LiteralString = """
     SELECT a.id,
            a.schedule_id IS NOT NULL AND s.id IS NULL AS gone,
-           coalesce(f.succeeded, false) AS succeeded,
+           coalesce(f.succeeded, false)
+               OR coalesce(m.state = 'up' AND m.last_ping_at > a.seen_at, false) AS succeeded,
            a.seen_at < clock_timestamp() - $2::interval AS quiet
       FROM (SELECT * FROM alerts
              WHERE closed_at IS NULL AND kind = ANY ($1::text[]) AND id > $3
              ORDER BY id
              LIMIT $4) AS a
       LEFT JOIN schedules s ON s.id = a.schedule_id
+      LEFT JOIN monitors m ON m.schedule_id = a.schedule_id
       LEFT JOIN LATERAL (
            SELECT bool_or(n.status = 'succeeded' AND n.finished_at > a.seen_at) AS succeeded
              FROM (SELECT f.status, f.finished_at FROM firings f

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from rota import ids
 from rota.errors import CallerError
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from rota.watch.monitors import Missed
 
 Said = Literal["ok", "failed"]
+_FAILED: Final = "a ping said that it failed"
 
 
 class NotAMonitor(CallerError):
@@ -80,6 +81,8 @@ async def ping(
     following = _following(standing.schedule, done) if done.counted else None
     if done.counted and done.slot is not None:
         await _record(tx, standing.schedule, done, note)
+    elif said == "failed" and done.slot is not None and row["state"] != "down":
+        await _note_failure(tx, standing.schedule, done.slot, done.at, note)
     await tx.execute(
         sql.PINGED,
         schedule_id,
@@ -143,6 +146,20 @@ def _events(
         yield MonitorRecovered(**about)
 
 
+async def _note_failure(
+    tx: Tx, schedule: Schedule, slot: datetime, at: datetime, note: str | None
+) -> None:
+    await tx.execute(
+        sql.NOTE_FAILURE,
+        schedule.tenant_id,
+        schedule.id,
+        ids.firing_id(schedule.id, slot),
+        slot,
+        note or _FAILED,
+        at,
+    )
+
+
 async def _record(tx: Tx, schedule: Schedule, done: Ping, note: str | None) -> None:
     assert done.slot is not None
     # History reaches no further than some days ahead: an early ping is recorded when it came.
@@ -156,7 +173,7 @@ async def _record(tx: Tx, schedule: Schedule, done: Ping, note: str | None) -> N
         schedule.version,
         at,
         "dead" if failed else "succeeded",
-        (note or "a ping said that it failed") if failed else "ping",
+        (note or _FAILED) if failed else "ping",
         done.at,
         note,
     )

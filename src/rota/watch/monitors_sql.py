@@ -63,6 +63,13 @@ PINGED: LiteralString = """
      WHERE schedule_id = $1
 """
 
+# For a watcher, of a failure that history has no row of: the slot has its outcome already.
+NOTE_FAILURE: LiteralString = """
+    INSERT INTO unnoticed (tenant_id, schedule_id, firing_id, scheduled_for, status, reason,
+                           slot_count, finished_at)
+    VALUES ($1, $2, $3, $4, 'dead', left($5, 500), 1, $6)
+"""
+
 RECORD_PING: LiteralString = """
     INSERT INTO firings (id, schedule_id, tenant_id, version, scheduled_for, status, reason,
                          attempt, triggered_by, started_at, finished_at, result_excerpt)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Final
 
 REPEATS: Final = (
@@ -12,22 +12,14 @@ REPEATS: Final = (
     timedelta(hours=6),
     timedelta(days=1),
 )
-"""After the first word on a trouble, the least time to the next: what comes between is counted."""
+"""After the first word on a trouble, the least time to the next, and so on; the last for all after.
+
+What comes between is counted: a herd of dead firings is one notification. Ever less often, as a
+trouble that lasts must not drown the next."""
 
 MAX_TRIES: Final = 8
 _TRY_FIRST: Final = timedelta(seconds=5)
 _TRY_MOST: Final = timedelta(minutes=10)
-
-
-def told_next_at(*, told: int, told_at: datetime | None) -> datetime | None:
-    """When more of the same trouble may be told; None for at once.
-
-    A minute after the first time: a herd of dead firings is one notification with a count. Then
-    ever less often: a trouble that lasts must not drown the next.
-    """
-    if told == 0 or told_at is None:
-        return None
-    return told_at + REPEATS[min(told, len(REPEATS)) - 1]
 
 
 def retry_interval(tries: int, *, wanted: timedelta | None = None) -> timedelta | None:

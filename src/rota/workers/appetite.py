@@ -53,6 +53,11 @@ class Appetite:
         if self._rate >= self._best or now - self._best_at > FORGET:
             self._best, self._best_at = self._rate, now
 
+    def overdid(self) -> None:
+        """It held what it did not come to: what was its best is not believed any more, or it would
+        at once claim again what it has just given back."""
+        self._best = 0.0
+
     def prefetch(self, now: float) -> int:
         """How many more than it has hands for it may hold."""
         rate = self._rate if now - self._since <= 1.0 else 0.0

@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from rota.queue.carried import MAX_RESULT
-from rota.queue.finish import Settlement
+from rota.queue.finish import Settlement, Tried
 from rota.workers import capture, sagas
 from rota.workers.calls import Reply, lingering, task_of
 from rota.workers.events import FiringStarted, about
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from rota.db.server_clock import DatabaseClock
     from rota.events import Bus
     from rota.queue.claim import Claim
-    from rota.queue.finish import Tried
     from rota.schedules.definition import Capture
     from rota.workers.calls import Call, Caller
     from rota.workers.held import Held
@@ -64,8 +63,9 @@ class Attempts:
         if self._bus.hears(FiringStarted):
             self._tell_start(held.claim, started_at)
         call: Call | None = None
+        held.started_at = started_at
         try:
-            call = caller.prepare(held.claim, held.schedule)
+            held.call = call = caller.prepare(held.claim, held.schedule)
             reply = await call.send()
         except asyncio.CancelledError:
             # Ours, by `Held.break_off`: the call is over, the task goes on to settle it.
@@ -76,6 +76,8 @@ class Attempts:
         except Exception as error:  # noqa: BLE001 - a caller's fault is the attempt's failure
             # One that could not even be prepared has failed, and so has one that could not be sent.
             reply = Reply(error=_described(error), sent=call is None)
+        if held.given_up:
+            return None
         if held.stop is not None or reply.timed_out:
             held.lingers = lingering(call)
         held.phase = Phase.SETTLING
@@ -89,8 +91,47 @@ class Attempts:
             self._tell_host(held, call, reply, verdict.outcome, finished_at)
             if held.stop is Stop.LOST:
                 return None
-        settlement = _settle(held, call, reply, verdict, (started_at, finished_at))
-        return settlement if held.claim.step is None else sagas.carry_on(settlement, held.schedule)
+        return _carried_on(held, call, reply, verdict, (started_at, finished_at))
+
+    def give_up(self, held: Held, reply: Reply | None) -> Settlement | None:
+        """What comes of a call that goes on although it was told to end; None when its claim was
+        lost. `reply` says how it ends, of one that was not broken off by us."""
+        held.phase, held.given_up = Phase.SETTLING, True
+        started_at, call, now = held.started_at, held.call, self._time.now()
+        assert started_at is not None, "it has begun"
+        if reply is None:
+            assert held.stop is not None, "it was told to end"
+            reply = _broken_off(held.stop)
+        verdict = self._judge(held, reply, now)
+        self._tell_host(held, call, reply, verdict.outcome, now)
+        if held.stop is Stop.LOST:
+            return None
+        return _carried_on(held, call, reply, verdict, (started_at, now))
+
+    def fail(self, held: Held, started_at: datetime, error: BaseException) -> Settlement | None:
+        """What comes of an attempt that broke down here and not at its target; None as above.
+
+        It has failed: given back as if it had not been made, it would be made again, even where it
+        may arrive at most once.
+        """
+        held.phase = Phase.SETTLING
+        if held.stop is Stop.LOST:
+            return None
+        now = self._time.now()
+        reply = Reply(error=_described(error), sent=False)
+        try:
+            verdict = self._judge(held, reply, now)
+            return _carried_on(held, None, reply, verdict, (started_at, now))
+        except Exception:  # noqa: BLE001 - what broke down may be what judges
+            tried = Tried(outcome="failed", error=reply.error)
+            return Settlement(
+                claim=held.claim,
+                started_at=started_at,
+                finished_at=now,
+                status="dead",
+                reason=reply.error,
+                tried=tried,
+            )
 
     def _tell_start(self, claim: Claim, started_at: datetime) -> None:
         lateness = started_at - claim.available_at
@@ -161,6 +202,17 @@ def _tried(task: str, wanted: Capture) -> Tried:
     return capture.tried("succeeded", _NOTHING, shown=None, capture=wanted, task=task)
 
 
+def _carried_on(
+    held: Held,
+    call: Call | None,
+    reply: Reply,
+    verdict: Verdict,
+    times: tuple[datetime, datetime],
+) -> Settlement:
+    settlement = _settle(held, call, reply, verdict, times)
+    return settlement if held.claim.step is None else sagas.carry_on(settlement, held.schedule)
+
+
 def _settle(
     held: Held,
     call: Call | None,
@@ -194,5 +246,5 @@ def _broken_off(stop: Stop) -> Reply:
     return Reply(error=f"broken off: {stop.value}")
 
 
-def _described(error: Exception) -> str:
-    return f"{type(error).__name__}: {error}"[:500]
+def _described(error: BaseException) -> str:
+    return f"{type(error).__name__}: {error}".removesuffix(": ")[:500]

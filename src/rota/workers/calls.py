@@ -9,7 +9,7 @@ import msgspec
 
 if TYPE_CHECKING:
     import asyncio
-    from collections.abc import Coroutine
+    from collections.abc import Callable, Coroutine
     from datetime import datetime
 
     from rota.queue.claim import Claim
@@ -72,6 +72,14 @@ class Choosy(Protocol):
     def wait_for(self, claim: Claim, schedule: Schedule, now: datetime) -> timedelta:
         """How long to leave a claim to others that cannot be run here."""
         ...
+
+
+@runtime_checkable
+class Timed(Protocol):
+    """A caller that ends a call whose time is up by cancelling the task that makes it."""
+
+    on_late: Callable[[Claim, Reply], None]
+    """Told of each, with what the call is to have come to should it not end. For the worker."""
 
 
 def task_of(call: Call | None) -> str | None:

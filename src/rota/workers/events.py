@@ -136,6 +136,17 @@ class ClaimLost(FiringEvent):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AttemptUnending(FiringEvent):
+    """An attempt goes on although it was told to end, and told again: it is settled without it.
+
+    Its hand stays taken until it returns. A task that swallows `asyncio.CancelledError` does this.
+    """
+
+    told: str
+    """Why it was: timed out, cancelled, interrupted, lost."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FiringRescued(Event):
     """A claim was taken from a worker that is gone."""
 

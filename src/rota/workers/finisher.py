@@ -18,6 +18,7 @@ import msgspec
 from rota.clock import set_or_late
 from rota.db import Backoff
 from rota.errors import TemporaryError
+from rota.queue.chains import Chains
 from rota.queue.finish import Settled, Tried, settle
 from rota.workers.events import WorkerTroubled
 
@@ -82,6 +83,7 @@ class Finisher:
         self._empty.set()
         self._flushed_at = float("-inf")
         self._backoff = Backoff()
+        self._chains = Chains()
 
     def add(self, settlement: Settlement) -> None:
         """Record it soon."""
@@ -186,7 +188,7 @@ class Finisher:
     async def _settle(self, batch: Sequence[Settlement]) -> Settled:
         # One at a time with the heartbeat: both lock the same rows, each in its own order.
         async with self._rows, self._db.transaction() as tx:
-            return await settle(tx, self._worker, batch)
+            return await settle(tx, self._worker, batch, self._chains)
 
     async def _record_apart(self, batch: list[Settlement]) -> None:
         """The database will not take these together: find the one, and record it without detail."""

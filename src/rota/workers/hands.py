@@ -12,6 +12,7 @@ time when those begun are all waiting, until there are enough for all that is du
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from contextvars import copy_context
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
@@ -44,19 +45,34 @@ class Hands:
         self._attempt = attempt
         self._time = time
         self.tasks: set[asyncio.Task[None]] = set()
+        self._left: set[asyncio.Task[None]] = set()
+        """Those that nobody waits for any more; kept, or they might vanish half-way."""
+        self._one_ended = asyncio.Event()
         self._crew = 1
         """How many to begin with."""
         self._turn = 0
         """Counts the loop's turns in which some were begun: a hand sees by it that it waited."""
         self._wanted = False
-        self._closed = False
+        self.closed = False
 
-    def end(self) -> set[asyncio.Task[None]]:
-        """Begin nothing more, and break off what there is: who ends the loop waits for these."""
-        self._closed = True
-        for task in self.tasks:
+    def end(self) -> None:
+        """Begin nothing more, and break off what there is: who ends the loop waits for that."""
+        self.closed = True
+        for task in (*self.tasks, *self._left):
             task.cancel()
-        return set(self.tasks)
+
+    async def ended(self, within: timedelta) -> None:
+        """Return when all have ended, but for those that were left, or when the time is up."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(max(0.0, within.total_seconds())):
+                while self.tasks:
+                    self._one_ended.clear()
+                    await self._one_ended.wait()
+
+    def leave(self, task: asyncio.Task[None]) -> None:
+        """It may never end: its attempt was settled without it."""
+        self._left.add(task)
+        self._gone(task)
 
     def wanted(self) -> None:
         """Begin in the loop's next turn: many come due, or make room, in the same one."""
@@ -66,7 +82,7 @@ class Hands:
 
     def _begin(self) -> None:
         self._wanted = False
-        if self._closed:
+        if self.closed:
             return
         self._turn += 1
         due = self._holdings.may_begin
@@ -84,7 +100,12 @@ class Hands:
         try:
             await self._go_through(task)
         finally:
-            self.tasks.discard(task)
+            self._left.discard(task)
+            self._gone(task)
+
+    def _gone(self, task: asyncio.Task[None]) -> None:
+        self.tasks.discard(task)
+        self._one_ended.set()
 
     async def _go_through(self, task: asyncio.Task[None]) -> None:
         before = copy_context()

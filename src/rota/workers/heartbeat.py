@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from rota.workers.holdings import Holdings
     from rota.workers.letting_go import LettingGo
     from rota.workers.pace import Pace
+    from rota.workers.unending import Unending
 
 
 class Heartbeat:
@@ -40,6 +41,7 @@ class Heartbeat:
         holdings: Holdings,
         claimer: Claimer,
         letting_go: LettingGo,
+        unending: Unending,
         rows: asyncio.Lock,
         time: DatabaseClock,
         clock: Clock,
@@ -51,6 +53,7 @@ class Heartbeat:
         self._holdings = holdings
         self._claimer = claimer
         self._letting_go = letting_go
+        self._unending = unending
         self._rows = rows
         self._time = time
         self._clock = clock
@@ -115,4 +118,4 @@ class Heartbeat:
         if held.unstarted:
             self._letting_go.end(held, reason)
         elif reason not in RECALLS:
-            held.break_off(Stop.CANCELLED, reason)
+            self._unending.break_off(held, Stop.CANCELLED, reason)

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     from rota.queue.claim import Claim
     from rota.schedules.schedule import Schedule
+    from rota.workers.calls import Call
 
 
 class Phase(enum.Enum):
@@ -55,6 +56,11 @@ class Held:
     postponed: bool = False
     """It is on its way back to the queue, for later."""
     task: asyncio.Task[None] | None = field(default=None, repr=False)
+    call: Call | None = field(default=None, repr=False)
+    """The one that is being made, and since when."""
+    started_at: datetime | None = None
+    given_up: bool = False
+    """It was settled although its call went on: what comes of that is of no interest."""
     lingers: asyncio.Future[None] | None = field(default=None, repr=False)
     """Of a function that goes on although its attempt is over: done when its hand is free."""
 
@@ -67,11 +73,15 @@ class Held:
     def unstarted(self) -> bool:
         return self.phase is Phase.AHEAD or self.phase is Phase.DUE
 
-    def break_off(self, stop: Stop, reason: str | None = None) -> None:
-        """End the call that is being made or about to be; the attempt goes on to its settlement."""
+    def break_off(self, stop: Stop, reason: str | None = None) -> bool:
+        """End the call that is being made or about to be; the attempt goes on to its settlement.
+
+        Whether there is one, and nobody has before. It may not end all the same (`unending`).
+        """
         if self.phase is not Phase.CALLING or self.stop is not None:
-            return
+            return False
         self.stop, self.stop_reason = stop, reason
         # Before its first step a task would end without ever running; it looks at `stop` instead.
         if self.task is not None:
             self.task.cancel()
+        return True

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from rota.workers.finisher import Finisher
     from rota.workers.held import Held
     from rota.workers.holdings import Holdings
+    from rota.workers.unending import Unending
 
 
 class LettingGo:
@@ -36,6 +37,7 @@ class LettingGo:
         agenda: Agenda,
         finisher: Finisher,
         claimer: Claimer,
+        unending: Unending,
         time: DatabaseClock,
         bus: Bus,
     ) -> None:
@@ -44,6 +46,7 @@ class LettingGo:
         self._agenda = agenda
         self._finisher = finisher
         self._claimer = claimer
+        self._unending = unending
         self._time = time
         self._bus = bus
 
@@ -85,7 +88,7 @@ class LettingGo:
     def lose(self, held: Held) -> None:
         """Let go of a claim that is somebody else's now."""
         if held.phase is Phase.CALLING and held.stop is None:
-            held.break_off(Stop.LOST)
+            self._unending.break_off(held, Stop.LOST)
             return
         self._agenda.remove(held)
         self._holdings.remove(held)

@@ -13,7 +13,7 @@ from rota.workers import events, stopping
 from rota.workers.agenda import Agenda
 from rota.workers.appetite import Appetite
 from rota.workers.attempt import Attempts
-from rota.workers.calls import Choosy
+from rota.workers.calls import Choosy, Timed
 from rota.workers.claimer import Claimer
 from rota.workers.finisher import Finisher
 from rota.workers.gone import Gone
@@ -26,11 +26,13 @@ from rota.workers.hosts.keeper import HostKeeper
 from rota.workers.hosts.limits import Limits
 from rota.workers.letting_go import LettingGo
 from rota.workers.loops import repeat
+from rota.workers.making import Making
 from rota.workers.news import CIRCUITS, WANTED
 from rota.workers.overdue import Overdue
 from rota.workers.pace import TRUST_MARGIN, Pace
 from rota.workers.rescuer import Rescuer
 from rota.workers.surplus import Surplus
+from rota.workers.unending import Unending
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -41,7 +43,7 @@ if TYPE_CHECKING:
     from rota.queue.claim import Claim
     from rota.queue.finish import Settled, Settlement
     from rota.schedules.schedule import Schedule
-    from rota.workers.calls import Caller
+    from rota.workers.calls import Caller, Reply
 
 
 class Worker:
@@ -70,7 +72,6 @@ class Worker:
         self.id = id_
         self.pace = pace = pace or Pace()
         self._db = db
-        self._callers = callers
         self._listener = listener
         self._bus = bus = bus or Bus()
         self._clock = clock = clock or SystemClock()
@@ -110,7 +111,7 @@ class Worker:
             gone=self._claimer.made_room,
             refused=self._claimer.put_back,
         )
-        self._attempts = Attempts(id_, time, bus, hosts=self._hosts, has_tokens=has_tokens)
+        attempts = Attempts(id_, time, bus, hosts=self._hosts, has_tokens=has_tokens)
         self._finisher = Finisher(
             db,
             id_,
@@ -121,12 +122,19 @@ class Worker:
             is_herd=lambda count: holdings.waiting >= count,
             report=self._hosts.known.report,
         )
+        self._unending = unending = Unending(
+            id_,
+            holdings=holdings,
+            bus=bus,
+            give_up=self._give_up_on,
+        )
         self._letting_go = LettingGo(
             id_,
             holdings=holdings,
             agenda=self._agenda,
             finisher=self._finisher,
             claimer=self._claimer,
+            unending=unending,
             time=time,
             bus=bus,
         )
@@ -147,6 +155,7 @@ class Worker:
             holdings=holdings,
             claimer=self._claimer,
             letting_go=self._letting_go,
+            unending=unending,
             rows=rows,
             time=time,
             clock=clock,
@@ -164,7 +173,22 @@ class Worker:
         self._rescuer = Rescuer(db, bus, clock=clock, grace=pace.rescue_grace)
         self._overdue = Overdue(db, bus)
         self._gone = Gone(db, bus)
-        self._hands = Hands(holdings=holdings, next_=self._next, attempt=self._attempt, time=time)
+        self._making = Making(
+            callers,
+            attempts=attempts,
+            holdings=holdings,
+            hosts=self._hosts,
+            finisher=self._finisher,
+            letting_go=self._letting_go,
+            time=time,
+            troubled=self._troubled,
+        )
+        self._making.hands = self._hands = Hands(
+            holdings=holdings, next_=self._next, attempt=self._making.attempt, time=time
+        )
+        for each in callers.values():
+            if isinstance(each, Timed):
+                each.on_late = unending.late
         self._loops: list[asyncio.Task[None]] = []
         self._claiming: asyncio.Task[None] | None = None
         self._stopping = asyncio.Event()
@@ -214,16 +238,16 @@ class Worker:
             await stopping.end_claiming(self._claiming)
             await self._briefly("release", self._give_back)
             grace = self.pace.stop_grace if grace is None else grace
-            await stopping.end_attempts(self._holdings, self._hands.tasks, grace)
+            await stopping.end_attempts(self._holdings, self._hands, self._unending, grace)
             await self._briefly("finish", self._finisher.drained)
             await self._briefly("postpone", self._hosts.postponer.drained)
         finally:
             # Even when somebody could not wait for the rest.
             for task in self._loops:
                 task.cancel()
-            ending = self._hands.end()
+            self._hands.end()
         await asyncio.gather(*self._loops, return_exceptions=True)
-        await stopping.ended(ending)
+        await self._hands.ended(stopping.CLOSE_TIMEOUT)
         await self._briefly("release", self._claimer.release_strays)
 
     async def __aenter__(self) -> Self:
@@ -255,6 +279,9 @@ class Worker:
     def _give_up(self, held: Held, reason: str) -> None:
         self._letting_go.give_up(held, reason)
 
+    def _give_up_on(self, held: Held, reply: Reply | None) -> None:
+        self._making.give_up(held, reply)
+
     def _due(self, batch: list[Held]) -> None:
         self._holdings.line_up(batch)
         self._hands.wanted()
@@ -278,35 +305,6 @@ class Worker:
                 return held
             holdings.ended(held)
         return None
-
-    async def _attempt(self, held: Held, now: datetime) -> datetime:
-        """Make it; returns the instant at which it was over, and its hand is free for another."""
-        try:
-            settlement = await self._attempts.make(held, self._callers[held.claim.lane], now)
-        finally:
-            held.task = None
-            if held.lingers is None:
-                self._free_hand(held)
-            else:
-                held.lingers.add_done_callback(lambda _: self._come_free(held))
-        if settlement is None:
-            self._letting_go.lose(held)
-            return self._time.now()
-        self._finisher.add(settlement)
-        if not self._finisher.full:
-            return settlement.finished_at
-        await self._finisher.room()
-        return self._time.now()
-
-    def _free_hand(self, held: Held) -> None:
-        self._holdings.ended(held)
-        if held.claim.host is not None:
-            self._hosts.ended(held.claim.host)
-
-    def _come_free(self, held: Held) -> None:
-        """A function that went on after its attempt was over has returned."""
-        self._free_hand(held)
-        self._hands.wanted()
 
     def _on_settled(self, batch: Sequence[Settlement], settled: Settled) -> None:
         holdings, bus, accepted = self._holdings, self._bus, settled.accepted

@@ -19,7 +19,9 @@ if TYPE_CHECKING:
     from rota.db import Database
     from rota.queue.claim import Claim
     from rota.workers.agenda import Agenda
+    from rota.workers.hands import Hands
     from rota.workers.holdings import Holdings
+    from rota.workers.unending import Unending
 
 CLOSE_TIMEOUT = timedelta(seconds=5)
 
@@ -56,21 +58,13 @@ async def give_back(
 
 
 async def end_attempts(
-    holdings: Holdings, tasks: Collection[asyncio.Task[None]], grace: timedelta
+    holdings: Holdings, hands: Hands, unending: Unending, grace: timedelta
 ) -> None:
     """Let what runs come to its end within the grace; break off what does not."""
-    if tasks:
-        await asyncio.wait(tasks, timeout=max(0.0, grace.total_seconds()))
+    await hands.ended(grace)
     for held in holdings:
-        held.break_off(Stop.INTERRUPTED)
-    if tasks:
-        await asyncio.wait(tasks, timeout=CLOSE_TIMEOUT.total_seconds())
-
-
-async def ended(tasks: Collection[asyncio.Task[None]]) -> None:
-    """Wait for what was broken off; what will not end is left."""
-    if tasks:
-        await asyncio.wait(tasks, timeout=CLOSE_TIMEOUT.total_seconds())
+        unending.break_off(held, Stop.INTERRUPTED)
+    await hands.ended(CLOSE_TIMEOUT)
 
 
 async def briefly(

@@ -70,10 +70,13 @@ class Surplus:
         before = self._time.now() - PATIENCE
         waiting = [held for held in holdings if _waits_in_vain(held, before)]
         waiting.sort(key=lambda held: (-held.claim.priority, held.claim.available_at))
-        for held in waiting[soon:]:
+        surplus = waiting[soon:]
+        if surplus:
+            self._appetite.overdid()
+        for held in surplus:
             held.phase = Phase.SETTLING
             holdings.remove(held)
-        return [held.claim for held in waiting[soon:]]
+        return [held.claim for held in surplus]
 
 
 def _waits_in_vain(held: Held, before: datetime) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from typing import Any
 
 import pytest
@@ -14,6 +14,7 @@ from rota.cli.declare import exported, slots, yamls
 from rota.cli.declare.documents import Read, of_text
 from rota.cli.declare.plan import make
 from rota.schedules.values import same_json
+from rota.triggers.calendars import Days
 
 #: Dozens of schedules each: fewer examples, and no haste on a busy machine.
 QUICK = settings(deadline=None, max_examples=60)
@@ -177,9 +178,15 @@ def test_values_are_compared_as_json(one: object, other: object, expected: bool)
     assert same_json(one, other) is expected
 
 
+CALENDARS = {
+    "office": Days(weekdays=frozenset({5, 6})),
+    "feast": Days(excluded=frozenset({date(2027, 1, 6)})),
+}
+
+
 def _shifts(server: Server, *entries: dict[str, Any], days: int = 7) -> dict[str, slots.Shift]:
     plan = server.plan(document(*entries), prune=True)
-    return slots.shifts(plan, now=NOW, days=days)
+    return slots.shifts(plan, now=NOW, days=days, calendars=CALENDARS)
 
 
 def test_a_new_schedule_shows_when_it_will_fire_in_its_own_zone() -> None:
@@ -203,6 +210,40 @@ def test_a_change_of_something_else_moves_no_fire_time() -> None:
     server = Server()
     server.apply(server.plan(document({"key": "a", **HTTP})))
     assert _shifts(server, {"key": "a", **HTTP, "priority": 1}) == {}
+
+
+def test_dates_that_a_calendar_leaves_out_are_no_fire_times() -> None:
+    shift = _shifts(Server(), {"key": "a", **TASK, "calendar": "office"})["a"]
+    days = [each.day for each in shift.appear.first]
+    assert (shift.appear.count, days) == (5, [5, 6, 7, 8, 11])  # From a Monday noon on.
+    unknown = _shifts(Server(), {"key": "a", **TASK, "calendar": "nowhere"})["a"]
+    assert unknown.appear.count == 7
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "appear", "disappear"),
+    [
+        (None, "office", [], [9, 10]),
+        ("office", None, [9, 10], []),
+        ("office", "feast", [9, 10], [6]),
+    ],
+)
+def test_another_calendar_moves_the_fire_times_of_its_dates_alone(
+    before: str | None, after: str | None, appear: list[int], disappear: list[int]
+) -> None:
+    server = Server()
+    server.apply(server.plan(document({"key": "a", **TASK, "calendar": before})))
+    shift = _shifts(server, {"key": "a", **TASK, "calendar": after})["a"]
+    assert [each.day for each in shift.appear.first] == appear
+    assert [each.day for each in shift.disappear.first] == disappear
+
+
+def test_a_plan_names_the_calendars_of_both_sides() -> None:
+    server = Server()
+    old = [{"key": key, **TASK, "calendar": f"old-{key}"} for key in "abc"]
+    server.apply(server.plan(document(*old)))
+    new = [{"key": "a", **TASK}, old[1], {"key": "d", **TASK, "calendar": "new"}]
+    assert server.plan(document(*new), prune=True).calendars == {"old-a", "old-c", "new"}
 
 
 def test_pausing_and_deleting_make_fire_times_disappear() -> None:

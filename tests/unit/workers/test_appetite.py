@@ -41,6 +41,16 @@ def test_after_a_rest_it_holds_little_of_what_is_due_and_much_of_what_is_ahead()
     assert one.ahead(now + appetite.FORGET + 1) == 10
 
 
+def test_who_held_too_much_claims_no_more_than_given_until_it_does_much_again() -> None:
+    one, now = fed(20_000)
+    one.overdid()
+    assert one.ahead(now) == 10
+    for _ in range(20):
+        now += 0.01
+        one.did(200, now)
+    assert one.ahead(now) > 30_000
+
+
 @given(st.lists(st.tuples(st.integers(0, 5_000), st.floats(0.0, 3.0)), max_size=50))
 def test_it_is_never_less_than_given_nor_more_than_the_most(did: list[tuple[int, float]]) -> None:
     one, now = Appetite(prefetch=7, lead=LEAD), 0.0

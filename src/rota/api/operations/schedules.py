@@ -106,7 +106,18 @@ _MAKING = (
 )
 
 _CONTROLS = (
-    _control("pause", "Stop it until it is resumed."),
+    Operation(
+        name="pause_schedule",
+        headers=ONCE,
+        method="post",
+        path="/v1/schedules/{schedule_id}/pause",
+        summary="Stop it until it is resumed, or until an instant.",
+        scope="write",
+        body="PauseOneFields",
+        optional_body=True,
+        answer="Schedule",
+        problems=(*KEY, UNKNOWN, *LARGE, WRONG, AWAY),
+    ),
     _control("resume", "Let it run again, from now on."),
     Operation(
         name="pause_all",

@@ -45,7 +45,7 @@ class Change:
     @property
     def moves_slots(self) -> bool:
         """Whether it may fire at other times than before."""
-        return self.is_retimed or "enabled" in self.fields
+        return self.is_retimed or not self.fields.keys().isdisjoint(("enabled", "calendar"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,6 +60,14 @@ class Plan:
     """Owned by the files and no longer in them, and not to be removed."""
     refused: tuple[Problem, ...] = ()
     """What stands in the way; then nothing of the plan may be done."""
+
+    @property
+    def calendars(self) -> set[str]:
+        """The names of those that what it touches has or will have."""
+        wanted = (*self.creates, *(each.wanted for each in self.changes))
+        standing = (*self.removals, *(each.standing for each in self.changes))
+        named = (each.written.get("calendar") for each in (*wanted, *standing))
+        return {name for name in named if name is not None}
 
     @property
     def size(self) -> int:

@@ -6,11 +6,16 @@ from typing import TYPE_CHECKING, Any
 
 from rota.cli.declare.documents import OWNER_TAG
 from rota.cli.declare.standing import Standing, of_record
+from rota.schedules.calendars import fields
+from rota.schedules.calendars.calendar import Rules
+from rota.schedules.calendars.service import days_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
+    from datetime import date
 
     from rota.cli.client import Client
+    from rota.triggers.calendars import Days
 
 PAGE = 1_000
 #: Beyond so many, a list of everything is read sooner than one by one.
@@ -34,3 +39,21 @@ def standing(client: Client, *, keys: Iterable[str], owners: Iterable[str]) -> l
             if record["key"] in unseen:
                 found[record["key"]] = record
     return [of_record(record) for record in found.values()]
+
+
+def days(client: Client, names: Iterable[str], *, today: date) -> dict[str, Days]:
+    """What the calendars of these names leave out; of one that there is not, nothing."""
+    wanted = set(names)
+    if not wanted:
+        return {}
+    return {
+        record["name"]: _days(record, today)
+        for record in client.items("/v1/calendars", limit=PAGE)
+        if record["name"] in wanted
+    }
+
+
+def _days(record: Mapping[str, Any], today: date) -> Days:
+    """As the server writes them out: it shows the rules, and only the next few dates."""
+    rules = fields.read({name: record.get(name) for name in Rules.__struct_fields__})
+    return days_of(rules, today)

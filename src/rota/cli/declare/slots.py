@@ -17,12 +17,13 @@ from rota.triggers.preview import innermost, local_time
 from rota.triggers.zones import zone
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from rota.cli.declare.plan import Plan
     from rota.cli.declare.standing import Standing
     from rota.cli.declare.wanted import Wanted
     from rota.schedules.definition import Definition
+    from rota.triggers.calendars import Days
     from rota.triggers.trigger import Trigger
 
 SHOWN = 24
@@ -67,8 +68,12 @@ class _Line:
     most: int | None = None
 
 
-def shifts(plan: Plan, *, now: datetime, days: int) -> dict[str, Shift]:
+def shifts(
+    plan: Plan, *, now: datetime, days: int, calendars: Mapping[str, Days]
+) -> dict[str, Shift]:
     """By key, for everything that the plan creates, changes or removes; empty for no days.
+
+    `calendars` are those that the plan names, with what they leave out.
 
     A plan with very many slots gets no further than the budget; those after it are left out.
     """
@@ -82,7 +87,8 @@ def shifts(plan: Plan, *, now: datetime, days: int) -> dict[str, Shift]:
     for key, standing, wanted in pairs:
         if days <= 0 or spent > BUDGET:
             break
-        before, after = _before(standing, now), _after(wanted, standing, now)
+        before = _before(standing, now, calendars)
+        after = _after(wanted, standing, now, calendars)
         found[key], used = _shift(before, after, now=now, until=now + timedelta(days=days))
         spent += used
     return found
@@ -129,7 +135,7 @@ def _walk(line: _Line, now: datetime) -> Iterator[datetime]:
         slot = line.trigger.next_after(slot)
 
 
-def _before(standing: Standing | None, now: datetime) -> _Line:
+def _before(standing: Standing | None, now: datetime, calendars: Mapping[str, Days]) -> _Line:
     """As it is: nothing while it is paused or has ended."""
     if standing is None:
         return _Line(None, "UTC")
@@ -139,16 +145,22 @@ def _before(standing: Standing | None, now: datetime) -> _Line:
     if standing.status != "active" or definition is None or upcoming is None:
         return _Line(None, timezone)
     # What it was counted from is the server's own affair, but its next slot tells enough.
-    trigger = definition.trigger(now)
+    days = calendars.get(definition.calendar or "")
+    trigger = definition.trigger(now, days)
     kind = innermost(trigger)
     if isinstance(kind, At):
         return _Line(At(upcoming, timezone), timezone)
     if isinstance(kind, Interval) and definition.start_at is None:
-        trigger = definition.trigger(upcoming)
+        trigger = definition.trigger(upcoming, days)
     return _line(trigger, definition)
 
 
-def _after(wanted: Wanted | None, standing: Standing | None, now: datetime) -> _Line:
+def _after(
+    wanted: Wanted | None,
+    standing: Standing | None,
+    now: datetime,
+    calendars: Mapping[str, Days],
+) -> _Line:
     """As it will be when it is carried out now."""
     if wanted is None:
         return _Line(None, "UTC")
@@ -156,7 +168,8 @@ def _after(wanted: Wanted | None, standing: Standing | None, now: datetime) -> _
     paused = standing is not None and standing.status == "paused"
     if wanted.enabled is False or (wanted.enabled is None and paused):
         return _Line(None, definition.timezone)
-    return _line(definition.trigger(now), definition)
+    days = calendars.get(definition.calendar or "")
+    return _line(definition.trigger(now, days), definition)
 
 
 def _line(trigger: Trigger, definition: Definition) -> _Line:

@@ -1,32 +1,51 @@
 """The forecast: what fires in the next seven days, and where it comes in herds."""
 
+from http import HTTPStatus
+
 from litestar import Response, get
 
 from rota.dashboard import doors, forecast_grid, rendering
-from rota.dashboard.given import TheDesk, TheVisitor
-from rota.triggers.civil import instant_at
+from rota.dashboard.given import AnyRequest, TheDesk, TheVisitor
+from rota.errors import InvalidInput
+from rota.triggers.civil import floor_second, instant_at
+from rota.triggers.zones import names, zone
 
 
 @get("/forecast", opt=doors.needs("read"))
-async def forecast(desk: TheDesk, visitor: TheVisitor) -> Response[str]:
-    """A heat map of the hours, and the busiest seconds."""
-    tenant = visitor.principal.tenant.id
-    found = await desk.forecasts.of(tenant, db=desk.db, clock=desk.clock)
+async def forecast(request: AnyRequest, desk: TheDesk, visitor: TheVisitor) -> Response[str]:
+    """A heat map of the hours, on the clock that the address names, and the busiest seconds."""
+    asked = request.query_params.get("tz", "").strip()[:60]
+    shown, wrong = _zone(asked)
+    found = await desk.forecasts.of(visitor.principal.tenant.id, db=desk.db, clock=desk.clock)
     busiest = max(found.hours)
     at = found.range.hour + found.hours.index(busiest) * forecast_grid.HOUR
     return rendering.page(
         "forecast.html",
         visitor=visitor,
         section="forecast",
+        code=HTTPStatus.UNPROCESSABLE_ENTITY if wrong else HTTPStatus.OK,
         now=found.made_at,
         found=found,
-        rows=forecast_grid.rows(found.range.hour, found.hours),
+        rows=forecast_grid.rows(found.range.hour, found.hours, shown),
         total=sum(found.hours),
         busiest=busiest,
         busiest_at=instant_at(at),
         short=forecast_grid.short,
         shares=(0.0, *forecast_grid.SHARES),
+        zone=shown,
+        zones=sorted(names()),
+        asked=asked,
+        wrong=wrong,
+        past_the_hour=zone(shown).offset_at(floor_second(found.made_at)) % forecast_grid.HOUR // 60,
     )
 
 
 ROUTES = (forecast,)
+
+
+def _zone(asked: str) -> tuple[str, str]:
+    """The zone to show, UTC unless another one is meant; and what is wrong with what was asked."""
+    try:
+        return zone(asked or "UTC").name, ""
+    except InvalidInput as error:
+        return "UTC", error.message

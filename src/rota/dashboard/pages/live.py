@@ -15,10 +15,8 @@ from rota.dashboard.feeds import MOST_READERS, Beat
 from rota.dashboard.given import TheDesk, TheVisitor
 from rota.dashboard.refusals import PageRefused
 from rota.dashboard.shown import tone
+from rota.errors import DatabaseUnavailable
 from rota.tenants import sessions
-
-_CHECKED_EVERY = 5
-"""Beats after which it is asked again whether the session is still good."""
 
 
 @get("/live", opt=doors.needs("read"))
@@ -36,19 +34,18 @@ ROUTES = (live,)
 
 
 async def _beats(desk: Desk, session: sessions.Session) -> AsyncGenerator[str]:
-    tenant = session.principal.tenant.id
-    count = 0
-    async with desk.feeds.follow(tenant) as beats:
-        while (beat := await beats.get()) is not None:
-            count += 1
-            if count % _CHECKED_EVERY == 0 and not await _still_good(desk, session):
-                return
+    """Nothing is told after the session has ended, or its key was revoked (S9)."""
+    async with desk.feeds.follow(session.principal.tenant.id) as beats:
+        while (beat := await beats.get()) is not None and await _still_good(desk, session):
             yield msgspec.json.encode(told(beat)).decode()
 
 
 async def _still_good(desk: Desk, session: sessions.Session) -> bool:
-    found = await desk.db.run(lambda tx: sessions.find(tx, session.secret), read_only=True)
-    return found is not None
+    try:
+        return await desk.db.run(lambda tx: sessions.is_good(tx, session.secret), read_only=True)
+    except DatabaseUnavailable:
+        # Nobody can say: a page that may still look connects again by itself.
+        return False
 
 
 def told(beat: Beat) -> dict[str, Any]:

@@ -60,7 +60,9 @@ async def whole(
     values = await parts.now_part(asked)
     values |= await parts.history_part(asked)
     values |= await parts.year_part(asked, most=parts.COUNTED_AT_FIRST)
-    empty: Values = {"form": "", "wrong": "", "payload": "", "since": "", "until": ""}
+    empty: Values = dict.fromkeys(
+        ("form", "wrong", "payload", "since", "until", "reason", "end"), ""
+    )
     return rendering.page(
         "schedule.html",
         visitor=asked.visitor,

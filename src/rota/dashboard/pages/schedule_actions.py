@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from litestar import Response, post
 
-from rota.dashboard import doors, paths, rendering, shown
+from rota.dashboard import doors, paths, pauses, rendering, shown
 from rota.dashboard.drafts import from_json
 from rota.dashboard.forms import Form
 from rota.dashboard.given import AnyRequest, Named, TheDesk, TheVisitor
@@ -23,15 +23,27 @@ from rota.triggers.zones import zone
 
 
 @post("/schedules/{schedule_id:str}/pause", opt=doors.needs("write"))
-async def pause_schedule(desk: TheDesk, visitor: TheVisitor, schedule_id: Named) -> Response[Any]:
-    """No firing from now on."""
-    id_, tenant = paths.schedule_id(schedule_id), visitor.principal.tenant
+async def pause_schedule(
+    request: AnyRequest, desk: TheDesk, visitor: TheVisitor, schedule_id: Named
+) -> Response[Any]:
+    """No firing from now on; with an end, on the schedule's own clock, until then."""
+    asked = Asked(desk, visitor, request, paths.schedule_id(schedule_id))
+    tenant = visitor.principal.tenant
+    form = await Form.read(request)
+    reason, until = form.text("reason"), form.text("until")
+
+    async def work(tx: Tx) -> None:
+        clock = (await parts.standing(tx, asked)).schedule.slots.timezone
+        end = pauses.end(until, clock)
+        await schedules.pause(tx, tenant, asked.id, reason=reason or None, until=end)
+
     try:
-        await desk.db.run(
-            lambda tx: schedules.pause(tx, tenant, id_), tenant=tenant.id, repeatable=True
-        )
+        await desk.db.run(work, tenant=tenant.id, repeatable=True)
     except NoSuchSchedule as error:
         raise missing("schedule") from error
+    except InvalidInput as error:
+        said = {"form": "pause", "wrong": error.message, "reason": reason, "end": until}
+        return await whole(asked, code=HTTPStatus.UNPROCESSABLE_ENTITY, said=said)
     return rendering.go_to(f"/schedules/{schedule_id}")
 
 

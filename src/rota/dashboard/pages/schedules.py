@@ -1,19 +1,22 @@
 """The list of schedules: search, filter, and what can be done to many at once."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from http import HTTPStatus
 from typing import Any, Final
-from urllib.parse import urlencode
+from urllib.parse import parse_qsl, urlencode, urlsplit
 from uuid import UUID
 
 from litestar import Response, get, post
 
-from rota.dashboard import doors, paths, rendering, shown, strip, told
+from rota.dashboard import doors, paths, pauses, rendering, shown, strip, told
 from rota.dashboard.forms import Form
 from rota.dashboard.given import AnyRequest, TheDesk, TheVisitor
 from rota.dashboard.refusals import PageRefused
 from rota.db import Tx
+from rota.errors import InvalidInput
 from rota.history.strips import strips
 from rota.schedules import service as schedules
 from rota.schedules.errors import NoSuchSchedule
@@ -38,7 +41,19 @@ class Row:
 @get("/schedules", opt=doors.needs("read"))
 async def list_schedules(request: AnyRequest, desk: TheDesk, visitor: TheVisitor) -> Response[str]:
     """A page of them, the newest first."""
-    query = request.query_params
+    return await _listed(desk, visitor, request.query_params)
+
+
+async def _listed(
+    desk: TheDesk,
+    visitor: TheVisitor,
+    query: Mapping[str, str],
+    *,
+    wrong: str = "",
+    form: Form | None = None,
+) -> Response[str]:
+    """The list; `wrong` is what was refused, and the form what was typed and ticked."""
+    form = form or Form({})
     q, tag = query.get("q", "").strip()[:200], query.get("tag", "").strip()[:200]
     status = query.get("status", "")
     wanted = schedules.Filter(
@@ -60,6 +75,10 @@ async def list_schedules(request: AnyRequest, desk: TheDesk, visitor: TheVisitor
         "schedules.html",
         visitor=visitor,
         section="schedules",
+        code=HTTPStatus.UNPROCESSABLE_ENTITY if wrong else HTTPStatus.OK,
+        wrong=wrong,
+        said={"reason": form.text("reason"), "end": form.text("until")},
+        ticked=form.all("id"),
         now=now,
         rows=rows,
         statuses=_STATUSES,
@@ -76,7 +95,10 @@ async def list_schedules(request: AnyRequest, desk: TheDesk, visitor: TheVisitor
 async def change_together(request: AnyRequest, desk: TheDesk, visitor: TheVisitor) -> Response[Any]:
     """Pause, resume or delete those that are ticked: all of them, or none."""
     form = await Form.read(request)
-    change = _CHANGES.get(form.text("action"))
+    try:
+        change = _change(form)
+    except InvalidInput as error:
+        return await _refused(desk, visitor, form, error)
     chosen = [paths.schedule_id(each) for each in form.all("id")]
     if change is None or len(chosen) > _MOST_AT_ONCE:
         raise PageRefused(
@@ -90,18 +112,37 @@ async def change_together(request: AnyRequest, desk: TheDesk, visitor: TheVisito
         for id_ in sorted(chosen):
             await _gone_is_fine(change, tx, tenant, id_)
 
-    await desk.db.run(work, tenant=tenant.id, repeatable=True)
+    try:
+        await desk.db.run(work, tenant=tenant.id, repeatable=True)
+    except InvalidInput as error:
+        return await _refused(desk, visitor, form, error)
     back = form.text("back")
     return rendering.go_to(back if back.startswith("/schedules") else "/schedules")
 
 
 ROUTES = (list_schedules, change_together)
 
-_CHANGES: Final[dict[str, Any]] = {
-    "pause": schedules.pause,
-    "resume": schedules.resume,
-    "delete": schedules.delete,
-}
+
+def _change(form: Form) -> Any:
+    """What is to be done to each; None for anything else. An end is on the clock of UTC: they need
+    not have a clock in common."""
+    match form.text("action"):
+        case "pause":
+            end = pauses.end(form.text("until"), "UTC")
+            return partial(schedules.pause, reason=form.text("reason") or None, until=end)
+        case "resume":
+            return schedules.resume
+        case "delete":
+            return schedules.delete
+        case _:
+            return None
+
+
+async def _refused(
+    desk: TheDesk, visitor: TheVisitor, form: Form, error: InvalidInput
+) -> Response[str]:
+    query = dict(parse_qsl(urlsplit(form.text("back")).query))
+    return await _listed(desk, visitor, query, wrong=error.message, form=form)
 
 
 async def _gone_is_fine(change: Any, tx: Tx, tenant: Tenant, id_: UUID) -> None:

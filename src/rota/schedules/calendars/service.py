@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from rota.db import Tx
     from rota.schedules.calendars.calendar import Calendar, Rules
+    from rota.triggers.calendars import Days
 
 MAX_CALENDARS = 1_000
 """Of one tenant."""
@@ -76,17 +77,21 @@ def _draft(name: str, given: Mapping[str, object], today: date) -> Draft:
 
 def written_out(name: str, rules: Rules, today: date) -> Draft:
     """The rules with their days, for the years around today."""
-    years = days.years(today)
-    holidays: dict[date, str] = {}
-    if rules.country is not None:
-        holidays = dict(countries.dates(rules.country, rules.subdivision, years))
     return Draft(
         name=name,
         rules=rules,
-        days_text=days.encode(days.resolve(rules, holidays)),
+        days_text=days.encode(days_of(rules, today)),
         package=None if rules.country is None else countries.VERSION,
-        until_year=None if rules.country is None else years[-1],
+        until_year=None if rules.country is None else days.years(today)[-1],
     )
+
+
+def days_of(rules: Rules, today: date) -> Days:
+    """What the rules come to in the years around today."""
+    holidays: dict[date, str] = {}
+    if rules.country is not None:
+        holidays = dict(countries.dates(rules.country, rules.subdivision, days.years(today)))
+    return days.resolve(rules, holidays)
 
 
 async def put(tx: Tx, tenant_id: UUID, draft: Draft) -> bool:

@@ -13,6 +13,7 @@ from rota.tenants.sessions.service import (
     end,
     find,
     forget_expired,
+    is_good,
     new_token,
 )
 
@@ -25,5 +26,6 @@ __all__ = [
     "end",
     "find",
     "forget_expired",
+    "is_good",
     "new_token",
 ]

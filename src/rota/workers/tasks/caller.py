@@ -78,6 +78,8 @@ class TaskCaller:
         self._last_moment = last_moment
         self._progress: Progress | None = None
         self._said: dict[str, float] = {}
+        self.on_late: Callable[[Claim, Reply], None] = lambda _, __: None
+        """As `workers.calls.Timed` says."""
 
     def prepare(self, claim: Claim, schedule: Schedule) -> TaskCall:
         """The call for this claim."""
@@ -223,7 +225,8 @@ class TaskCall:
             context = caller.context(self._claim, self._schedule)
         task = asyncio.current_task()
         assert task is not None, "a coroutine of the worker's"
-        run = Run(task, caller.clock, self._schedule.definition.timeout, context, began=began)
+        timeout = self._schedule.definition.timeout
+        run = Run(task, caller.clock, timeout, context, began=began, on_late=self._late)
         caller.deadlines.add(run)
         try:
             if begun is not None:
@@ -249,6 +252,9 @@ class TaskCall:
             caller.deadlines.remove(run)
             if context is not None:
                 caller.over(context)
+
+    def _late(self, reply: Reply) -> None:
+        self._caller.on_late(self._claim, reply)
 
     async def _reply(self, run: Run) -> Reply:
         spec = self._spec

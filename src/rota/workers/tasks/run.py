@@ -21,7 +21,17 @@ STOPPED = "the run was cancelled, or its worker stops"
 class Run:
     """When it must end, whom to tell, and whether its time was up."""
 
-    __slots__ = ("clock", "context", "ends", "kill", "over", "task", "timed_out", "timeout")
+    __slots__ = (
+        "clock",
+        "context",
+        "ends",
+        "kill",
+        "on_late",
+        "over",
+        "task",
+        "timed_out",
+        "timeout",
+    )
 
     def __init__(
         self,
@@ -31,6 +41,7 @@ class Run:
         context: Context | None,
         *,
         began: float | None = None,
+        on_late: Callable[[Reply], None] | None = None,
     ) -> None:
         self.task = task
         """The attempt's: cancelling it ends the wait for the function."""
@@ -44,6 +55,8 @@ class Run:
         """Whether nobody waits for it any more."""
         self.kill: Callable[[], None] | None = None
         """Ends the function by force, where that can be done."""
+        self.on_late = on_late
+        """Told that its time is up, and what it comes to should the function go on."""
         if context is not None:
             context.extended = self.extend
 
@@ -64,10 +77,15 @@ class Run:
         """Its time is up."""
         self.timed_out = True
         self.task.cancel()
+        if self.on_late is not None:
+            self.on_late(self._late_reply())
 
     def late(self) -> Reply:
         """What came of it, when its time was up."""
         self.task.uncancel()
+        return self._late_reply()
+
+    def _late_reply(self) -> Reply:
         return Reply(error=self._late, timed_out=True)
 
     def tell(self) -> None:

@@ -128,9 +128,16 @@ def put_schedule(
     return put(Schedule, path, given(fields, more), if_version)
 
 
-def pause(schedule: str | Schedule, *, request_key: str | None = None) -> Call[Schedule]:
-    """Stop it until it is resumed."""
-    return post_once(Schedule, at(f"{_ONE}/pause", _id(schedule)), request_key)
+def pause(
+    schedule: str | Schedule,
+    *,
+    reason: str | None = None,
+    until: Instant | None = None,
+    request_key: str | None = None,
+) -> Call[Schedule]:
+    """Stop it until it is resumed; with `until` it resumes then by itself."""
+    body = some(reason=reason, until=until) or None
+    return post_once(Schedule, at(f"{_ONE}/pause", _id(schedule)), request_key, body)
 
 
 def resume(schedule: str | Schedule, *, request_key: str | None = None) -> Call[Schedule]:
