@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -137,6 +137,18 @@ async def test_nothing_starts_before_its_instant_and_not_long_after(
     assert min(event.lateness for event in started) >= timedelta()
     # Nobody waited for the database: milliseconds, and room for a busy machine.
     assert sorted(event.lateness for event in started)[10] < 100 * MILLISECOND
+
+
+async def test_what_was_seen_ahead_is_claimed_as_it_comes_into_sight(
+    db: Database, target: Target
+) -> None:
+    """A herd needs all of the lead to be claimed; the poll would come far too late here."""
+    schedule = await calling(db, target, "/ok")
+    await fire(db, schedule, available_in=SECOND + 500 * MILLISECOND)
+    rare = replace(QUICK, poll_interval=60 * SECOND, lead=SECOND)
+    async with working(db, pace=rare) as crew:
+        started = await crew.recorder.wait_for(FiringStarted)
+    assert timedelta() <= started.lateness < SECOND
 
 
 async def test_failures_are_tried_again_after_exact_waits_until_one_succeeds(

@@ -101,6 +101,8 @@ class Standing:
     turns: Turns = field(default_factory=Turns)
     after: UUID = _NOBODY
     """Where to look for tenants next, when there are more than one look can see."""
+    first_at: datetime | None = None
+    """The earliest instant of all that waited at the last look; None when nothing did."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -185,6 +187,7 @@ async def _look(ask: _Ask, limit: int, standing: Standing) -> list[Row]:
             sql.CLAIM, lanes, ask.worker, places, ask.lead, ask.visibility, standing.after
         )
         standing.after = rows[0]["after"] or _NOBODY
+        standing.first_at = rows[0]["first_at"]
         ends -= standing.after == _NOBODY
         if not ends or rows[0]["id"] is not None or rows[0]["run_tenant"] is not None:
             return rows

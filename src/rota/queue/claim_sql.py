@@ -82,7 +82,8 @@ _TAKE: LiteralString = """
 # When one tenant alone has work, as is usual, and no cap: its first $3 rows, at once. Otherwise,
 # and with a $3 of 0, nothing is taken, and the runs are told, so that shares can be worked out.
 #
-# There is always a row: `after` is where to look on when there were too many runs to look at.
+# There is always a row: `after` is where to look on when there were too many runs to look at, and
+# `first_at` the earliest instant of all that waits.
 #
 # Whoever claims for a tenant with a cap holds its lock until the end of the transaction, and counts
 # after that (SHARE): two who counted at the same time would exceed the cap together. A tenant whose
@@ -125,7 +126,8 @@ CLAIM: LiteralString = (
            d.available_at AS run_at, d.max_concurrency AS cap,
            d.max_concurrency IS NULL
            OR pg_try_advisory_xact_lock(1919906914, hashtext(d.tenant_id::text)) AS ours,
-           (SELECT found.tenant_id FROM found OFFSET 511) AS after
+           (SELECT found.tenant_id FROM found OFFSET 511) AS after,
+           (SELECT min(found.available_at) FROM found) AS first_at
       FROM (SELECT) AS one
       LEFT JOIN taken t ON true
       LEFT JOIN due d ON NOT (SELECT alone.is FROM alone)

@@ -2,8 +2,8 @@
 
 A worker that holds much gets much done with each statement; one that holds more than it can begin
 keeps work from others that could. So it may hold as much as it has lately got done in a moment. Of
-what is still ahead of its instant it may hold more: what it could do, at its best, within the time
-for which it looks ahead. A herd that is due at one instant is then in its hands when that comes.
+what is still ahead of its instant it may hold more: what it could do, at its best, within twice the
+time for which it looks ahead. A herd that is due at one instant is then in its hands when it comes.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class Appetite:
     def ahead(self, now: float) -> int:
         """How many it may hold of what is ahead of its instant."""
         best = self._best if now - self._best_at <= FORGET else 0.0
-        return self._grown(best * self._lead, MOST_AHEAD)
+        return self._grown(best * 2 * self._lead, MOST_AHEAD)
 
     def _grown(self, wanted: float, most: int) -> int:
         """What little is done is done as well with what the worker was given."""

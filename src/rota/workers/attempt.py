@@ -65,7 +65,7 @@ class Attempts:
         call: Call | None = None
         held.started_at = started_at
         try:
-            held.call = call = caller.prepare(held.claim, held.schedule)
+            held.call = call = held.call or caller.prepare(held.claim, held.schedule)
             reply = await call.send()
         except asyncio.CancelledError:
             # Ours, by `Held.break_off`: the call is over, the task goes on to settle it.

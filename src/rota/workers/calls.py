@@ -75,6 +75,16 @@ class Choosy(Protocol):
 
 
 @runtime_checkable
+class Early(Protocol):
+    """A caller that can do a part of a call's work ahead of its instant."""
+
+    def prepare_early(self, claim: Claim, schedule: Schedule) -> Call | None:
+        """The call, or None when there is nothing to gain. It never fails: what is wrong with the
+        claim comes out when it is made."""
+        ...
+
+
+@runtime_checkable
 class Timed(Protocol):
     """A caller that ends a call whose time is up by cancelling the task that makes it."""
 

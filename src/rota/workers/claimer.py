@@ -137,12 +137,21 @@ class Claimer:
     async def wait(self) -> None:
         """Return when another look makes sense."""
         if not (self._more and self._room() > 0):
-            await set_or_late(self._wanted, self._pace.poll_interval, self._clock)
+            await set_or_late(self._wanted, self._until_next(), self._clock)
         self._wanted.clear()
         # Many attempts end at nearly the same time: claim for all of them together. Where there is
         # room for as many as one statement takes, there is nothing to wait for.
         if not (self._full and self._room() >= MAX_CLAIMS):
             await self._clock.sleep(_GATHER_INTERVAL)
+
+    def _until_next(self) -> timedelta:
+        """Until the next poll, or until something that was seen comes into sight: a herd needs all
+        the time there is to be claimed before its instant."""
+        first_at, poll = self._standing.first_at, self._pace.poll_interval
+        if first_at is None:
+            return poll
+        ahead = self._time.until(first_at) - self._pace.lead
+        return min(ahead, poll) if ahead > timedelta() else poll
 
     async def release_strays(self) -> None:
         """Give back what the database has as ours and we do not know of, if there can be any."""

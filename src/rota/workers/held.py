@@ -57,7 +57,7 @@ class Held:
     """It is on its way back to the queue, for later."""
     task: asyncio.Task[None] | None = field(default=None, repr=False)
     call: Call | None = field(default=None, repr=False)
-    """The one that is being made, and since when."""
+    """The one that is being made, and since when; or one that is ready to be."""
     started_at: datetime | None = None
     given_up: bool = False
     """It was settled although its call went on: what comes of that is of no interest."""

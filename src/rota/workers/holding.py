@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rota.queue.claim import Claim
     from rota.schedules.schedule import Schedule
     from rota.workers.agenda import Agenda
-    from rota.workers.calls import Choosy
+    from rota.workers.calls import Choosy, Early
     from rota.workers.holdings import Holdings
     from rota.workers.hosts.keeper import HostKeeper
     from rota.workers.letting_go import LettingGo
@@ -32,6 +32,7 @@ class Holding:
         hosts: HostKeeper,
         letting_go: LettingGo,
         choosy: Mapping[str, Choosy],
+        early: Mapping[str, Early],
         time: DatabaseClock,
         due: Callable[[list[Held]], None],
     ) -> None:
@@ -40,6 +41,7 @@ class Holding:
         self._hosts = hosts
         self._letting_go = letting_go
         self._choosy = choosy
+        self._early = early
         self._time = time
         self._due = due
 
@@ -61,6 +63,10 @@ class Holding:
             if each.available_at <= now:
                 due.append(held)
             else:
+                early = self._early.get(each.lane)
+                if early is not None:
+                    # A herd that is due at one instant then has the less to do at that.
+                    held.call = early.prepare_early(held.claim, held.schedule)
                 self._agenda.add(held)
         if due:
             self._due(due)

@@ -13,7 +13,7 @@ from rota.workers import events, stopping
 from rota.workers.agenda import Agenda
 from rota.workers.appetite import Appetite
 from rota.workers.attempt import Attempts
-from rota.workers.calls import Choosy, Timed
+from rota.workers.calls import Choosy, Early, Timed
 from rota.workers.claimer import Claimer
 from rota.workers.finisher import Finisher
 from rota.workers.gone import Gone
@@ -144,6 +144,7 @@ class Worker:
             hosts=self._hosts,
             letting_go=self._letting_go,
             choosy={lane: each for lane, each in callers.items() if isinstance(each, Choosy)},
+            early={lane: each for lane, each in callers.items() if isinstance(each, Early)},
             time=time,
             due=self._due,
         )

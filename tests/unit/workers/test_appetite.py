@@ -30,6 +30,8 @@ def test_who_does_little_holds_what_it_was_given() -> None:
 def test_who_does_much_holds_what_it_does_in_a_moment() -> None:
     one, now = fed(20_000)
     assert 4_500 <= one.prefetch(now) <= 5_500
+    assert one.ahead(now) == appetite.MOST_AHEAD
+    one, now = fed(10_000)
     assert 36_000 <= one.ahead(now) <= 44_000
 
 

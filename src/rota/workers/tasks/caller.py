@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final
 
@@ -89,6 +90,14 @@ class TaskCaller:
             raise LookupError(f"this worker has no task {name!r}")
         return TaskCall(self, spec, claim, schedule)
 
+    def prepare_early(self, claim: Claim, schedule: Schedule) -> TaskCall | None:
+        """The call with its arguments read, of a light task that a program enqueued."""
+        spec = self.registry.get(schedule.definition.job_type or "")
+        if spec is None or not spec.is_light or claim.triggered_by != "enqueue":
+            return None
+        call = TaskCall(self, spec, claim, schedule)
+        return call if call.read_early() else None
+
     def can_run(self, schedule: Schedule) -> bool:
         """Whether its task is known here."""
         return schedule.definition.job_type in self.registry
@@ -149,7 +158,7 @@ class TaskCaller:
 class TaskCall:
     """One call of a function. A `workers.calls.Call`."""
 
-    __slots__ = ("_caller", "_claim", "_filled", "_schedule", "_spec", "lingers")
+    __slots__ = ("_caller", "_claim", "_filled", "_read", "_schedule", "_spec", "lingers")
 
     def __init__(
         self, caller: TaskCaller, spec: TaskSpec, claim: Claim, schedule: Schedule
@@ -160,6 +169,8 @@ class TaskCall:
         self._schedule = schedule
         self._filled: str | None = None
         """The payload with its secrets, when it wants some."""
+        self._read: tuple[list[Any], dict[str, Any]] | None = None
+        """Its arguments, when they were read early."""
         self.lingers: asyncio.Future[None] | None = None
         """Done when the function has returned, of one that goes on although its run is over."""
 
@@ -173,6 +184,12 @@ class TaskCall:
         """Its name, if that and the firing's own payload are all there is to show."""
         own = self._claim.payload is not None or self._schedule.definition.payload is None
         return self._spec.name if own else None
+
+    def read_early(self) -> bool:
+        """Read its arguments; False when they are wrong, which is told when it is sent."""
+        with contextlib.suppress(Exception):
+            self._read = self._arguments()
+        return self._read is not None
 
     def send(self) -> Coroutine[Any, Any, Reply]:
         """Run it, within the task's timeout. Failure is a reply."""
@@ -205,7 +222,7 @@ class TaskCall:
         quick do not."""
         began = self._caller.clock.monotonic()
         try:
-            args, kwargs = self._arguments()
+            args, kwargs = self._read or self._arguments()
             running = self._spec.function(*args, **kwargs)
             waits_for = running.send(None)
         except StopIteration as returned:

@@ -101,6 +101,22 @@ async def test_wrong_arguments_are_final() -> None:
             assert "m is not expected" in (reply.error or "")
 
 
+async def test_a_call_that_was_prepared_early_does_as_any_other() -> None:
+    async def add(a: int, b: int) -> int:
+        return a + b
+
+    def in_thread(a: int) -> None: ...
+
+    async with bench(add, in_thread) as one:
+        early = one.caller.prepare_early(claim('{"args":[1,2]}'), schedule("add"))
+        assert early is not None
+        assert (await early.send()).body == b"3"
+        # What is wrong is told by the call itself, and what needs more than a call is not begun.
+        assert one.caller.prepare_early(claim('{"args":["x"]}'), schedule("add")) is None
+        assert one.caller.prepare_early(claim('{"args":[1]}'), schedule("in_thread")) is None
+        assert one.caller.prepare_early(claim(None), schedule("unknown")) is None
+
+
 async def test_what_a_function_raises_is_its_failure() -> None:
     async def on_loop() -> None:
         raise SystemExit(2)
