@@ -179,6 +179,25 @@ async def test_a_session_lost_during_the_commit_is_tried_again_only_when_that_do
     assert len(tries) == (2 if repeatable else 1)
 
 
+@pytest.mark.parametrize("repeatable", [False, True])
+async def test_so_is_a_statement_that_is_a_transaction_by_itself(
+    accounts: Database, repeatable: bool
+) -> None:
+    statement = "UPDATE accounts SET balance = balance + 1 WHERE id = 1 RETURNING balance"
+    assert [row[0] for row in await accounts.fetch_alone(statement)] == [1]
+    async with accounts.transaction() as holder:
+        await holder.execute("SELECT FROM accounts WHERE id = 1 FOR UPDATE")
+        task = asyncio.create_task(accounts.fetch_alone(statement, repeatable=repeatable))
+        await end_session(accounts, await _until_waiting(accounts))
+    if repeatable:
+        assert [row[0] for row in await task] == [2]
+    else:
+        with pytest.raises(CommitUnknown):
+            await task
+    with pytest.raises(asyncpg.DivisionByZeroError):
+        await accounts.fetch_alone("SELECT 1 / 0")
+
+
 async def test_a_lasting_error_is_not_tried_again(db: Database) -> None:
     tries = 0
 
@@ -262,11 +281,13 @@ _COMMIT_WAITS_FOR_A_LOCK = """
 """
 
 
-async def _until_waiting(db: Database) -> None:
+async def _until_waiting(db: Database) -> int:
+    """Whose backend waits for a lock."""
     while True:
         async with db.transaction() as tx:
-            if await tx.fetch_value("SELECT count(*) FROM pg_locks WHERE NOT granted"):
-                return
+            pid = await tx.fetch_value("SELECT pid FROM pg_locks WHERE NOT granted LIMIT 1")
+            if pid is not None:
+                return pid
 
 
 async def _until_gone(db: Database, pid: int) -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import random
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, contextmanager
 from datetime import timedelta
-from typing import TYPE_CHECKING, NamedTuple, Self, TypeVar
+from typing import TYPE_CHECKING, LiteralString, NamedTuple, Self, TypeVar
 
 from rota.clock import Clock, SystemClock
 from rota.db import block, driver
@@ -18,11 +18,11 @@ from rota.db.tx import Tx
 from rota.errors import DatabaseUnavailable, InvalidConfig
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Awaitable, Callable
+    from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
     from uuid import UUID
 
     from rota.db.block import Isolation
-    from rota.db.driver import Connection, Pool
+    from rota.db.driver import Connection, Pool, Row
 
 T = TypeVar("T")
 
@@ -169,6 +169,26 @@ class Database:
             repeatable=repeatable or read_only,
         )
 
+    async def fetch_alone(
+        self, statement: LiteralString, *args: object, repeatable: bool = False
+    ) -> list[Row]:
+        """The rows of a statement that is a transaction by itself: one round trip, not three.
+
+        It is tried again as in `run`, and `repeatable` is as there.
+        """
+
+        async def once() -> list[Row]:
+            connection = await self._acquire()
+            try:
+                return await _fetch_alone(connection, statement, *args)
+            finally:
+                with contextlib.suppress(*driver.ERRORS):
+                    await self._pool.release(connection)
+
+        return await _with_retries(
+            once, retry=self._retry, clock=self._clock, repeatable=repeatable
+        )
+
     async def _acquire(self) -> Connection:
         try:
             timeout = self.session.connect_timeout.total_seconds()
@@ -208,10 +228,24 @@ async def _begin(connection: Connection, opening: str) -> None:
 
 
 async def _commit(connection: Connection) -> None:
+    with _committing(connection):
+        await connection.execute("COMMIT")
+
+
+async def _fetch_alone(
+    connection: Connection, statement: LiteralString, *args: object
+) -> list[Row]:
+    with _committing(connection):
+        return await connection.fetch(statement, *args)
+
+
+@contextmanager
+def _committing(connection: Connection) -> Generator[None]:
+    """While something is under way that ends with a commit."""
     if driver.is_closed(connection):
         raise DatabaseUnavailable("the session ended before the transaction could commit")
     try:
-        await connection.execute("COMMIT")
+        yield
     except driver.ERRORS as error:
         if is_session_gone(error, closed=driver.is_closed(connection)):
             _drop(connection)

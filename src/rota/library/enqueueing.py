@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, Generic, ParamSpec, TypeVar, cast,
 from rota.errors import InvalidInput
 from rota.library import asking, connections
 from rota.library.handles import Handle, Handles
-from rota.queue.enqueue import Order, enqueue
+from rota.queue.enqueue import Order, enqueue_alone
 from rota.workers.tasks import arguments
 from rota.workers.tasks.exceptions import length
 from rota.workers.tasks.values import show
@@ -218,8 +218,7 @@ class Enqueueable(Generic[P, R]):
 
 
 async def _enter(running: Running, order: Order) -> list[UUID]:
-    # A key makes it safe to do again: the second finds the first.
-    return await running.db.run(lambda tx: enqueue(tx, order), repeatable=order.key is not None)
+    return await enqueue_alone(running.db, order)
 
 
 def _arguments(call: Any) -> tuple[Sequence[Any], Mapping[str, Any]]:
