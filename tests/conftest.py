@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from rota.clock import SystemClock
 from rota.db import Database, Session, driver, embedded, migrate
@@ -26,6 +27,10 @@ from rota.errors import EmbeddedError
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Generator
     from pathlib import Path
+
+# How long an example takes is the machine's affair: nothing here is told by the wall clock.
+settings.register_profile("rota", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("rota")
 
 # A crash of the machine may lose the tests' data; a crash of the server still loses nothing.
 _FAST = {"fsync": "off", "full_page_writes": "off", "max_connections": "300"}
