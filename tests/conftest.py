@@ -12,6 +12,7 @@ import contextlib
 import hashlib
 import os
 import secrets
+import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -23,6 +24,7 @@ from rota.clock import SystemClock
 from rota.db import Database, Session, driver, embedded, migrate
 from rota.db.embedded import locks
 from rota.errors import EmbeddedError
+from rota.library import aside
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Generator
@@ -69,6 +71,14 @@ class Postgres:
 
     async def drop(self, name: str) -> None:
         await self.order(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")
+
+
+@pytest.fixture(autouse=True)
+def _no_client_is_left() -> Generator[None]:
+    """A client that nobody closed would go on in its thread, beside all tests that follow."""
+    yield
+    left = [each for each in threading.enumerate() if each.name == aside.THREAD]
+    assert not left, "the program of this test has a client that was not closed (`asking.close`)"
 
 
 @pytest.fixture(scope="session")

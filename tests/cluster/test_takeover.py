@@ -33,6 +33,14 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.timeout(120)
 
 SHARDS = 64
+_OPEN = """
+    SELECT a.pid, a.state, a.wait_event_type, a.wait_event, a.query, pg_blocking_pids(a.pid) AS by,
+           clock_timestamp() - a.state_change AS since,
+           array_agg(l.mode || ' ' || coalesce(l.relation::regclass::text, l.locktype)) AS locks
+      FROM pg_stat_activity a LEFT JOIN pg_locks l USING (pid)
+     WHERE a.datname = current_database() AND a.xact_start IS NOT NULL AND a.pid <> pg_backend_pid()
+     GROUP BY 1, 2, 3, 4, 5, 6, 7
+"""
 SECOND = timedelta(seconds=1)
 CRASH_BOUND = 2 * SECOND
 """From kill -9 to the last of its shards being led again."""
@@ -171,7 +179,14 @@ async def _led_by(db: Database, node: UUID, *, since: datetime) -> timedelta:
         led = (await shards_of(db)).get(node) == SHARDS
         return await database_now(db) if led else None
 
-    return await eventually(leads_all) - since
+    try:
+        return await eventually(leads_all) - since
+    except AssertionError as error:
+        # What a frozen process left open must have been ended: which of it was not?
+        async with db.transaction(read_only=True) as tx:
+            for each in await tx.fetch(_OPEN):
+                error.add_note(f"still open: {dict(each)}")
+        raise
 
 
 async def _shares(db: Database, *processes: Process) -> list[int]:

@@ -134,7 +134,8 @@ async def test_sync_code_in_a_program_that_does_not_run(dsn: str, db: Database) 
 
 
 async def test_what_cannot_be_asked_for_is_refused_at_once(dsn: str) -> None:
-    tasks = Tasks(program(dsn))
+    rota = program(dsn)
+    tasks = Tasks(rota)
     with pytest.raises(WrongArguments, match="n missing"):
         tasks.make.enqueue()  # pyright: ignore[reportCallIssue]
     with pytest.raises(WrongArguments, match="Wrong argument n"):
@@ -162,3 +163,4 @@ async def test_what_cannot_be_asked_for_is_refused_at_once(dsn: str) -> None:
         tasks.make.enqueue(1, connection=object())
     with pytest.raises(NotEnqueued, match="await the handle first"):
         _ = Handle[None](tasks.make.rota, tasks.make.spec, None).id
+    await asyncio.to_thread(asking.close, rota)

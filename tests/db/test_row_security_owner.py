@@ -16,7 +16,7 @@ from tests.db.walls_kit import ROWS, inhabited
 from rota.db import Database, driver, migrate
 from rota.errors import MigrationError
 from rota.firing import sql as firing
-from rota.queue import claim_sql, pull_sql
+from rota.queue import claim_sql, extend_sql, pull_sql
 from rota.queue import sql as queue
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ HOT: dict[str, LiteralString] = {
     "fire": firing.FIRE,
     "claim": claim_sql.CLAIM,
     "pull": pull_sql.PULL,
-    "extend": queue.EXTEND,
+    "extend": extend_sql.EXTEND,
     "settle": queue.SETTLE,
     "rescue": queue.RESCUE,
 }

@@ -37,11 +37,14 @@ _FIRE_MANY = """
 
 
 class Slow:
-    """Calls that take a while, and remember whose they were, in the order of their beginning."""
+    """Calls that take a while, and remember whose they were, in the order of their beginning.
+
+    So long a while that the worker does not do enough to hold more than it was given (`appetite`).
+    """
 
     shown = None
 
-    def __init__(self, call_time: timedelta = 5 * MILLISECOND) -> None:
+    def __init__(self, call_time: timedelta = 25 * MILLISECOND) -> None:
         self.begun: list[UUID] = []
         self._call_time = call_time
         self._clock = SystemClock()

@@ -430,7 +430,8 @@ async def test_stopping_finishes_what_runs_and_gives_back_the_rest(
         waiting = {await fire(db, schedule, now + n * SECOND) for n in range(1, 4)}
         ahead = await fire(db, schedule, now + 9 * SECOND, available_in=1900 * MILLISECOND)
         await _until(lambda: crew.worker.held == 5 and crew.worker.running == 1)
-        await crew.worker.stop()
+        # What was given back is nobody's to wait for: the grace is of 20 seconds.
+        await asyncio.wait_for(crew.worker.stop(), 10)
         assert crew.worker.held == 0
     rows = await queue_rows(db)
     assert set(rows) == waiting | {ahead}

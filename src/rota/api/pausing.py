@@ -29,19 +29,17 @@ BUDGET: Final = timedelta(seconds=8)
 _MAX_TAG: Final = 200
 
 
-class PauseFields(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Why, until when (an instant; they resume by themselves), and of which tag alone."""
-
-    reason: Annotated[str, says(minLength=1, maxLength=MAX_REASON)] | None = None
-    until: Annotated[datetime, says(format="date-time")] | None = None
-    tag: Annotated[str, says(minLength=1, maxLength=_MAX_TAG)] | None = None
-
-
 class PauseOneFields(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Why, and until when (an instant; it resumes by itself)."""
 
     reason: Annotated[str, says(minLength=1, maxLength=MAX_REASON)] | None = None
     until: Annotated[datetime, says(format="date-time")] | None = None
+
+
+class PauseFields(PauseOneFields, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Why, until when (an instant; they resume by themselves), and of which tag alone."""
+
+    tag: Annotated[str, says(minLength=1, maxLength=_MAX_TAG)] | None = None
 
 
 class ResumeFields(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -115,10 +115,7 @@ def delete(
     """Delete a calendar that no schedule has."""
     client = api.connect(url=server, data_dir=data_dir, file=file)
     client.delete(_path(name))
-    if as_json:
-        output.print_json({"deleted": name})
-    else:
-        output.say(f"{name} is deleted.")
+    output.done({"deleted": name}, f"{name} is deleted.", as_json=as_json)
 
 
 def ping(

@@ -141,10 +141,7 @@ def delete(
     client = api.connect(url=server, data_dir=data_dir, file=file)
     found = _find(client, name)
     client.delete(f"/v1/channels/{found['id']}")
-    if as_json:
-        output.print_json({"deleted": found["id"]})
-    else:
-        output.say(f"{found['name']} is deleted.")
+    output.done({"deleted": found["id"]}, f"{found['name']} is deleted.", as_json=as_json)
 
 
 @app.command("test")

@@ -61,7 +61,4 @@ def reset(
     """Forget a host's failures: it is called again at once."""
     client = api.connect(url=server, data_dir=data_dir, file=file)
     client.delete(f"/v1/circuits/{api.segment(host)}")
-    if as_json:
-        output.print_json({"reset": host})
-    else:
-        output.say(f"{host} is called again.")
+    output.done({"reset": host}, f"{host} is called again.", as_json=as_json)

@@ -96,7 +96,4 @@ def revoke(
     else:
         # What was given may be a whole key, so it is not repeated.
         raise CallerError("expected the id or prefix of a key; `rota key list` has them")
-    if as_json:
-        output.print_json({"deleted": each["id"]})
-    else:
-        output.say(f"{each['prefix']} is revoked.")
+    output.done({"deleted": each["id"]}, f"{each['prefix']} is revoked.", as_json=as_json)

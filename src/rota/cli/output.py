@@ -69,6 +69,14 @@ def say(text: str, *, style: str | None = None) -> None:
     console().print(text, style=style)
 
 
+def done(record: object, text: str, *, as_json: bool) -> None:
+    """What was done: a record for programs, a line for people."""
+    if as_json:
+        print_json(record)
+    else:
+        say(text)
+
+
 @contextmanager
 def working(text: str) -> Generator[None]:
     """Show on a terminal that something goes on which cannot be counted."""

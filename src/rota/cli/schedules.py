@@ -243,10 +243,11 @@ def delete(
     client = _client(server, data_dir, file)
     schedule = naming.find(client, name)
     client.delete(naming.path(schedule))
-    if as_json:
-        output.print_json({"id": schedule["id"], "key": schedule["key"], "deleted": True})
-    else:
-        output.say(f"Deleted {schedule['name']} ({schedule['id']}).")
+    output.done(
+        {"id": schedule["id"], "key": schedule["key"], "deleted": True},
+        f"Deleted {schedule['name']} ({schedule['id']}).",
+        as_json=as_json,
+    )
 
 
 def _client(server: str | None, data_dir: str | None, file: Path | None) -> api.Client:

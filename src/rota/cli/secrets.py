@@ -52,10 +52,7 @@ def set_(
     text = _asked(name) if value is None else value
     client = api.connect(url=server, data_dir=data_dir, file=file)
     secret: dict[str, Any] = client.put(f"/v1/secrets/{api.segment(name)}", {"value": text})
-    if as_json:
-        output.print_json(secret)
-    else:
-        output.say(f"{secret['name']} is set (version {secret['version']}).")
+    output.done(secret, f"{secret['name']} is set (version {secret['version']}).", as_json=as_json)
 
 
 @app.command("list")
@@ -90,10 +87,7 @@ def delete(
     """Delete a secret; what wants it fails from then on."""
     client = api.connect(url=server, data_dir=data_dir, file=file)
     client.delete(f"/v1/secrets/{api.segment(name)}")
-    if as_json:
-        output.print_json({"deleted": name})
-    else:
-        output.say(f"{name} is deleted.")
+    output.done({"deleted": name}, f"{name} is deleted.", as_json=as_json)
 
 
 @app.command()
@@ -134,10 +128,7 @@ def new_key(
 
     entry = ring.new_entry(id_)
     ring.parse(entry, where="--id")
-    if as_json:
-        output.print_json({"key": entry})
-    else:
-        output.say(entry)
+    output.done({"key": entry}, entry, as_json=as_json)
 
 
 @app.command()

@@ -133,10 +133,7 @@ def delete(
     client = api.connect(url=server, data_dir=data_dir, file=file)
     found = _find(client, tenant)
     client.delete(f"/v1/tenants/{found['id']}")
-    if as_json:
-        output.print_json({"deleted": found["id"]})
-    else:
-        output.say(f"{found['name']} is deleted.")
+    output.done({"deleted": found["id"]}, f"{found['name']} is deleted.", as_json=as_json)
 
 
 def _find(client: api.Client, named: str) -> dict[str, Any]:

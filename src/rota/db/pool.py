@@ -117,8 +117,7 @@ class Database:
         `DatabaseUnavailable` or `Conflict` from here means that nothing was changed, except
         `CommitUnknown`: the session ended during the commit itself.
         """
-        connection = await self._acquire()
-        try:
+        async with self._connection() as connection:
             opening = block.opening(isolation=isolation, read_only=read_only, tenant=tenant)
             await _begin(connection, opening)
             tx = Tx(connection, read_only=read_only)
@@ -131,11 +130,6 @@ class Database:
             finally:
                 tx.end()
             await _commit(connection)
-        finally:
-            # What was committed stays so, whatever happens to the session afterwards; the pool
-            # has ended a session that it could not take back.
-            with contextlib.suppress(*driver.ERRORS):
-                await self._pool.release(connection)
 
     async def run(
         self,
@@ -178,16 +172,24 @@ class Database:
         """
 
         async def once() -> list[Row]:
-            connection = await self._acquire()
-            try:
-                return await _fetch_alone(connection, statement, *args)
-            finally:
-                with contextlib.suppress(*driver.ERRORS):
-                    await self._pool.release(connection)
+            async with self._connection() as connection:
+                with _committing(connection):
+                    return await connection.fetch(statement, *args)
 
         return await _with_retries(
             once, retry=self._retry, clock=self._clock, repeatable=repeatable
         )
+
+    @asynccontextmanager
+    async def _connection(self) -> AsyncGenerator[Connection]:
+        connection = await self._acquire()
+        try:
+            yield connection
+        finally:
+            # What was committed stays so, whatever happens to the session afterwards; the pool
+            # has ended a session that it could not take back.
+            with contextlib.suppress(*driver.ERRORS):
+                await self._pool.release(connection)
 
     async def _acquire(self) -> Connection:
         try:
@@ -230,13 +232,6 @@ async def _begin(connection: Connection, opening: str) -> None:
 async def _commit(connection: Connection) -> None:
     with _committing(connection):
         await connection.execute("COMMIT")
-
-
-async def _fetch_alone(
-    connection: Connection, statement: LiteralString, *args: object
-) -> list[Row]:
-    with _committing(connection):
-        return await connection.fetch(statement, *args)
 
 
 @contextmanager

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from rota.library.lifecycle import Start
     from rota.library.running import Running
 
+THREAD: Final = "rota client"
 _CLOSE_TIMEOUT: Final = 10.0
 
 
@@ -53,9 +54,7 @@ class _Connection:
         self._failed: list[BaseException] = []
         self._known = threading.Event()
         self._end = asyncio.Event()
-        self._thread = threading.Thread(
-            target=self._run, args=(start,), name="rota client", daemon=True
-        )
+        self._thread = threading.Thread(target=self._run, args=(start,), name=THREAD, daemon=True)
         self._thread.start()
         self._known.wait()
         if self._failed:

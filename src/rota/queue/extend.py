@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from rota.queue import sql
+from rota.queue import extend_sql as sql
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping

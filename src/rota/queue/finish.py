@@ -105,11 +105,8 @@ class Settlement(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         tried = self.tried
         if tried is None:
             return 0
-        if tried.request is None and not tried.response_body and not self.result:
-            return len(tried.response_headers or "")
-        return sum(map(len, (tried.request or "", tried.response_headers or ""))) + len(
-            tried.response_body or self.result or b""
-        )
+        said = len(tried.request or "") + len(tried.response_headers or "")
+        return said + len(tried.response_body or self.result or b"")
 
 
 @dataclass(frozen=True, slots=True)

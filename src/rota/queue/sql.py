@@ -1,4 +1,4 @@
-"""Every statement of the queue. Each works on a whole batch at once."""
+"""The statements that end firings and rescue claims. Each works on a whole batch at once."""
 
 # ruff: noqa: S608 - joined from literals alone, as LiteralString proves
 
@@ -11,66 +11,6 @@ from typing import LiteralString
 # whatever the planner believes: a plan kept from when the queue was empty would compare every row
 # of the queue with every row of the batch. A lateral subquery that locks cannot be turned into a
 # join, nor can an array.
-EXTEND: LiteralString = """
-    WITH x AS MATERIALIZED (
-        SELECT * FROM unnest($2::uuid[], $3::smallint[]) AS x(id, attempt) ORDER BY id
-    ), held AS MATERIALIZED (
-        SELECT h.id
-          FROM x
-         CROSS JOIN LATERAL (
-               SELECT q.id
-                 FROM queue q
-                WHERE q.id = x.id AND q.attempt = x.attempt
-                  AND q.worker = $1 AND q.state = 'running'
-                  FOR UPDATE) AS h
-    )
-    UPDATE queue q
-       SET claimed_until = greatest(q.available_at, clock_timestamp()) + $4::interval
-     WHERE q.id = ANY (ARRAY(SELECT held.id FROM held))
- RETURNING q.id, q.cancel_reason, q.version
-"""
-
-# The attempt number goes back too: this claim has not been tried, and its holder lets go of it.
-RELEASE: LiteralString = """
-    WITH x AS MATERIALIZED (
-        SELECT * FROM unnest($2::uuid[], $3::smallint[]) AS x(id, attempt) ORDER BY id
-    ), held AS MATERIALIZED (
-        SELECT h.id
-          FROM x
-         CROSS JOIN LATERAL (
-               SELECT q.id
-                 FROM queue q
-                WHERE q.id = x.id AND q.attempt = x.attempt
-                  AND q.worker = $1 AND q.state = 'running'
-                  FOR UPDATE) AS h
-    )
-    UPDATE queue q
-       SET state = CASE WHEN q.attempt > 1 THEN 'retrying' ELSE 'waiting' END,
-           attempt = q.attempt - 1,
-           began_at = CASE WHEN q.attempt > 1 THEN q.began_at END,
-           worker = NULL,
-           claimed_until = NULL
-     WHERE q.id = ANY (ARRAY(SELECT held.id FROM held))
- RETURNING q.id
-"""
-
-RELEASE_STRAYS: LiteralString = """
-    WITH strays AS MATERIALIZED (
-        SELECT q.id
-          FROM queue q
-         WHERE q.state = 'running' AND q.worker = $1 AND q.id <> ALL ($2::uuid[])
-         ORDER BY q.id
-           FOR UPDATE
-    )
-    UPDATE queue q
-       SET state = CASE WHEN q.attempt > 1 THEN 'retrying' ELSE 'waiting' END,
-           attempt = q.attempt - 1,
-           began_at = CASE WHEN q.attempt > 1 THEN q.began_at END,
-           worker = NULL,
-           claimed_until = NULL
-     WHERE q.id = ANY (ARRAY(SELECT strays.id FROM strays))
- RETURNING q.id
-"""
 
 # What follows `ended`, the rows this statement deletes: the next of each schedule may go, unless
 # another row holds it back. Only a catch-up holds back a catch-up where overlap is allowed, or the

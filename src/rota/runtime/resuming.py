@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
 from rota.events import Event
-from rota.schedules import pausing, together
+from rota.schedules import together
 
 if TYPE_CHECKING:
     from rota.db import Database
@@ -32,13 +32,7 @@ class Resumer:
 
     async def run_once(self) -> int:
         """Resume all whose time is up, a batch at a time; how many it were."""
-        # First those that were paused one by one: the others are looked for among all whose time
-        # is up, and must not be hidden behind these.
         count = 0
-        while (done := await self._db.run(pausing.resume_next_over, repeatable=True)) is not None:
-            count += done
-        if count:
-            self._bus.publish(PausesEnded(count=count))
         while True:
             part = await self._db.run(together.resume_over, repeatable=True)
             done = part.changed + part.completed

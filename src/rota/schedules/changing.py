@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from rota import timers
 from rota.schedules import (
@@ -27,6 +27,7 @@ from rota.schedules.creating import anchor, calendars_of, insert, stripped
 from rota.schedules.errors import InvalidSchedule, NoSuchSchedule, Problem, VersionChanged
 from rota.schedules.passed import passed
 from rota.schedules.saved import Saved
+from rota.schedules.taking_back import take_back
 from rota.targets import OPEN, TargetPolicy
 from rota.triggers.never import is_timed
 
@@ -38,9 +39,8 @@ if TYPE_CHECKING:
     from rota.schedules.definition import Definition
     from rota.schedules.fields import Parsed
     from rota.schedules.schedule import Schedule, Status
+    from rota.schedules.taking_back import Reason
     from rota.tenants.tenant import Tenant
-
-Reason = Literal["paused", "edited", "deleted"]
 
 _TICK = timedelta(microseconds=1)
 
@@ -160,7 +160,7 @@ async def delete(tx: Tx, tenant: Tenant, schedule_id: UUID) -> None:
     held = await _require(tx, tenant.id, schedule_id)
     await _record_overdue(tx, held, "deleted")
     await timers.disarm(tx, schedule_id)
-    await _take_back(tx, held.schedule, "deleted")
+    await take_back(tx, held.schedule, "deleted")
     await sql.delete(tx, schedule_id)
 
 
@@ -237,7 +237,7 @@ async def _edit(tx: Tx, held: _Held, read: Parsed, new: Definition) -> Schedule:
     await after_links.change(tx, held.schedule, schedule)
     await _record_overdue(tx, held, "edited")
     await _carry_over(tx, schedule, held)
-    taken_back = await _take_back(tx, schedule, "edited", but=schedule.version)
+    taken_back = await take_back(tx, schedule, "edited", but=schedule.version)
     held = replace(held, fired=max(held.fired - taken_back, 0))
     slot = await _first_open_slot(tx, schedule, held)
     if not arming.goes_on(schedule, slot):
@@ -260,7 +260,7 @@ async def _pause(tx: Tx, held: _Held, reason: str | None = None) -> Schedule:
     if schedule.status != "active":
         return schedule
     await timers.park(tx, schedule.id)
-    await timers.uncount(tx, schedule.id, await _take_back(tx, schedule, "paused"))
+    await timers.uncount(tx, schedule.id, await take_back(tx, schedule, "paused"))
     if schedule.definition.monitor is not None:
         await monitoring.park(tx, [schedule.id])
     return await _switch(tx, held, "paused", reason)
@@ -323,24 +323,6 @@ async def _carry_over(tx: Tx, schedule: Schedule, held: _Held) -> None:
     if slots:
         spread = arming.due_at(schedule.id, schedule.definition, now) - now
         await carry_sql.carry_over(tx, schedule, slots, spread=spread)
-
-
-async def _take_back(tx: Tx, schedule: Schedule, reason: Reason, *, but: int | None = None) -> int:
-    """End what no worker has, and ask for what none has begun; `but` those of this version.
-
-    How many slots of its own will not be fired after all. A worker that does not hear in time
-    begins its claim all the same: one firing above max_firings, where not counting would be one
-    below it after every pause.
-    """
-    lock = live_sql.lock_paused if reason == "paused" else live_sql.lock_live
-    if not await lock(tx, schedule.id):
-        return 0
-    if reason == "paused":
-        await live_sql.hold_enqueued(tx, schedule.id)
-    taken = await live_sql.take(tx, schedule.id, but=but, enqueued=reason != "paused")
-    await live_sql.record(tx, schedule, taken, status="skipped", reason=reason)
-    unbegun = sum(each.triggered_by == "schedule" and each.attempt == 0 for each in taken)
-    return unbegun + await live_sql.recall(tx, schedule.id, reason, but=but)
 
 
 def _is_retimed(old: Definition, new: Definition) -> bool:

@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING, Final, LiteralString
 
 from rota.errors import InvalidInput
 from rota.schedules import changing, sql
-from rota.schedules.errors import NoSuchSchedule
-from rota.tenants import administer
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -25,21 +23,6 @@ _NOTE: LiteralString = """
     UPDATE schedules
        SET status_reason = $2, paused_until = $3, updated_at = clock_timestamp()
      WHERE id = $1 AND status = 'paused'
-"""
-
-# Those that were paused together are resumed together (`together.resume_over`).
-_OVER: LiteralString = """
-    SELECT id, tenant_id
-      FROM schedules
-     WHERE status = 'paused' AND paused_until <= (SELECT clock_timestamp())
-       AND NOT paused_together
-     ORDER BY paused_until
-     LIMIT 1
-"""
-
-_IS_OVER: LiteralString = """
-    SELECT status = 'paused' AND NOT paused_together AND paused_until <= clock_timestamp()
-      FROM schedules WHERE id = $1
 """
 
 
@@ -62,27 +45,6 @@ async def pause(
     if line is not None or until is not None:
         await tx.execute(_NOTE, schedule_id, line, until)
     return schedule
-
-
-async def resume_next_over(tx: Tx) -> bool | None:
-    """Resume one, of whatever tenant, whose time is up; None when there is none, False when
-    somebody else was faster.
-
-    One in a transaction: its timer is locked before it, as for any other change of one.
-    """
-    row = await tx.fetch_row(_OVER)
-    if row is None:
-        return None
-    tenant = await administer.find(tx, row["tenant_id"])
-    try:
-        await changing.hold(tx, row["tenant_id"], row["id"])
-    except NoSuchSchedule:
-        return False
-    # Somebody may have resumed it while we waited, or given it another end.
-    if tenant is None or not await tx.fetch_value(_IS_OVER, row["id"]):
-        return False
-    await changing.resume(tx, tenant, row["id"])
-    return True
 
 
 def one_line(field: str, text: str, most: int) -> str:

@@ -132,13 +132,14 @@ OVER: LiteralString = """
      LIMIT $1
 """
 
-# Those that are still paused together once they are ours; with $2, only those whose time is up.
+# Those that are still paused together once they are ours; or with $2, those whose time is up,
+# whether they were paused together or one by one.
 LOCK_TOGETHER: LiteralString = """
     SELECT id, tenant_id, key, name, status, version, shard, anchor_at,
            definition::text AS definition, created_at, updated_at, fired
       FROM schedules
-     WHERE id = ANY ($1::uuid[]) AND status = 'paused' AND paused_together
-       AND (NOT $2 OR paused_until <= clock_timestamp())
+     WHERE id = ANY ($1::uuid[]) AND status = 'paused'
+       AND CASE WHEN $2 THEN paused_until <= clock_timestamp() ELSE paused_together END
      ORDER BY id
        FOR NO KEY UPDATE
 """

@@ -68,10 +68,16 @@ class Appetite:
         rate = self._rate if now - self._since <= 1.0 else 0.0
         return max(self._prefetch, int(rate * SOON))
 
+    def at_best(self, now: float) -> int:
+        """How many more than it has hands for it might hold, were it as quick as at its best."""
+        return self._grown(self._remembered(now) * MOMENT, MOST)
+
     def ahead(self, now: float) -> int:
         """How many it may hold of what is ahead of its instant."""
-        best = self._best if now - self._best_at <= FORGET else 0.0
-        return self._grown(best * 2 * self._lead, MOST_AHEAD)
+        return self._grown(self._remembered(now) * 2 * self._lead, MOST_AHEAD)
+
+    def _remembered(self, now: float) -> float:
+        return self._best if now - self._best_at <= FORGET else 0.0
 
     def _grown(self, wanted: float, most: int) -> int:
         """What little is done is done as well with what the worker was given."""

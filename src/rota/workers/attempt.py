@@ -82,16 +82,12 @@ class Attempts:
             held.lingers = lingering(call)
         held.phase = Phase.SETTLING
         finished_at = self._time.now()
-        if _has_just_returned(held, reply):
-            if not reply.body and held.claim.step is None:
-                return _returned(held, call, started_at, finished_at)
-            verdict = _SUCCEEDED
-        else:
-            verdict = self._judge(held, reply, finished_at)
-            self._tell_host(held, call, reply, verdict.outcome, finished_at)
-            if held.stop is Stop.LOST:
-                return None
-        return _carried_on(held, call, reply, verdict, (started_at, finished_at))
+        if not _has_just_returned(held, reply):
+            return self._judged(held, call, reply, (started_at, finished_at))
+        task = task_of(call)
+        if task is not None and not reply.body and held.claim.step is None:
+            return _returned(held, task, started_at, finished_at)
+        return _carried_on(held, call, reply, _SUCCEEDED, (started_at, finished_at))
 
     def give_up(self, held: Held, reply: Reply | None) -> Settlement | None:
         """What comes of a call that goes on although it was told to end; None when its claim was
@@ -102,11 +98,7 @@ class Attempts:
         if reply is None:
             assert held.stop is not None, "it was told to end"
             reply = _broken_off(held.stop)
-        verdict = self._judge(held, reply, now)
-        self._tell_host(held, call, reply, verdict.outcome, now)
-        if held.stop is Stop.LOST:
-            return None
-        return _carried_on(held, call, reply, verdict, (started_at, now))
+        return self._judged(held, call, reply, (started_at, now))
 
     def fail(self, held: Held, started_at: datetime, error: BaseException) -> Settlement | None:
         """What comes of an attempt that broke down here and not at its target; None as above.
@@ -136,6 +128,16 @@ class Attempts:
     def _tell_start(self, claim: Claim, started_at: datetime) -> None:
         lateness = started_at - claim.available_at
         self._bus.publish(FiringStarted(**about(claim, self._worker), lateness=lateness))
+
+    def _judged(
+        self, held: Held, call: Call | None, reply: Reply, times: tuple[datetime, datetime]
+    ) -> Settlement | None:
+        _, now = times
+        verdict = self._judge(held, reply, now)
+        self._tell_host(held, call, reply, verdict.outcome, now)
+        if held.stop is Stop.LOST:
+            return None
+        return _carried_on(held, call, reply, verdict, times)
 
     def _judge(self, held: Held, reply: Reply, now: datetime) -> Verdict:
         definition = held.schedule.definition
@@ -176,22 +178,14 @@ def _has_just_returned(held: Held, reply: Reply) -> bool:
     )
 
 
-def _returned(
-    held: Held, call: Call | None, started_at: datetime, finished_at: datetime
-) -> Settlement:
+def _returned(held: Held, task: str, started_at: datetime, finished_at: datetime) -> Settlement:
     """As `_settle`, of a task that has returned and said nothing: so do nearly all."""
-    task, wanted = task_of(call), held.schedule.definition.capture
-    if task is None:
-        shown = None if call is None else call.shown
-        tried = capture.tried("succeeded", _NOTHING, shown=shown, capture=wanted)
-    else:
-        tried = _tried(task, wanted)
     return Settlement(
         claim=held.claim,
         started_at=started_at,
         finished_at=finished_at,
         status="succeeded",
-        tried=tried,
+        tried=_tried(task, held.schedule.definition.capture),
         result=b"",
     )
 

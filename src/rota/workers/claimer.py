@@ -124,8 +124,8 @@ class Claimer:
     def _room(self) -> int:
         """Places for what is due: those ahead of their instant have places of their own."""
         holdings, now = self._holdings, self._clock.monotonic()
-        # Who could do as many within the look ahead has room for a whole statement of them.
-        whole = min(self._appetite.ahead(now), MAX_CLAIMS)
+        # Who has been quick before gets a whole statement at once, if that takes it but a moment.
+        whole = min(self._appetite.at_best(now), MAX_CLAIMS)
         holdings.prefetch = max(self._appetite.prefetch(now), whole)
         return holdings.room + len(self._agenda)
 

@@ -49,7 +49,7 @@ class Finisher:
     """Takes settlements; says which were accepted.
 
     `is_herd` says whether at least so many are due and not begun. `report` is called after each
-    batch.
+    batch, `made_room` when too much had been waiting and does not any more.
     """
 
     def __init__(
@@ -63,6 +63,7 @@ class Finisher:
         on_settled: Callable[[Sequence[Settlement], Settled], None],
         is_herd: Callable[[int], bool] = lambda _: False,
         report: Callable[[], Awaitable[None]] | None = None,
+        made_room: Callable[[], None] = lambda: None,
     ) -> None:
         self._db = db
         self._worker = worker
@@ -72,6 +73,7 @@ class Finisher:
         self._on_settled = on_settled
         self._is_herd = is_herd
         self._report = report
+        self._made_room = made_room
         self._pending: deque[tuple[Settlement, int]] = deque()
         """With their sizes."""
         self._bytes = 0
@@ -153,8 +155,9 @@ class Finisher:
         await self._record(batch)
         await self._report_hosts()
         self._bytes -= size
-        if self._bytes < MAX_PENDING_BYTES:
+        if not (self.full or self._room.is_set()):
             self._room.set()
+            self._made_room()
         if not self._pending:
             self._empty.set()
 

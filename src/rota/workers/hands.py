@@ -127,5 +127,9 @@ class Hands:
                 self._crew = 1
             if now >= until:
                 break
+        else:
+            # Nothing is due, or nothing may begin now: who changes that wants hands again. To ask
+            # on and on would be to wait at full speed.
+            return
         if self._holdings.may_begin > 0:
             self.wanted()

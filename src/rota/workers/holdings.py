@@ -193,7 +193,7 @@ def _push(line: Line[Held], alike: Sequence[Held]) -> None:
     claim = alike[0].claim
     # Those of one instant stay as they came: in the order of the claim, which is that of their ids.
     order = (-claim.priority, claim.available_at)
-    line.extend(alike, tenant=claim.tenant_id, weight=claim.weight, order=order)
+    line.push(alike, tenant=claim.tenant_id, weight=claim.weight, order=order)
 
 
 def _alike(one: Claim, other: Claim) -> bool:

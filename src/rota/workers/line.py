@@ -72,12 +72,8 @@ class Line(Generic[T]):
     def __len__(self) -> int:
         return self._len
 
-    def push(self, item: T, *, tenant: UUID, weight: int, order: Any) -> None:
-        """Stand in line; the tenant's weight is this one from now on."""
-        self.extend((item,), tenant=tenant, weight=weight, order=order)
-
-    def extend(self, items: Sequence[T], *, tenant: UUID, weight: int, order: Any) -> None:
-        """The same of some, all of one tenant and of one order."""
+    def push(self, items: Sequence[T], *, tenant: UUID, weight: int, order: Any) -> None:
+        """Let some of one order stand in line; the tenant's weight is this one from now on."""
         if not items:
             return
         one = self._tenants.get(tenant)
@@ -137,7 +133,7 @@ class Line(Generic[T]):
 
     def _has_turn(self, one: _Tenant[T], *, begins: bool) -> None:
         self._time = max(self._time, one.time)
-        one.time += _TURN // one.weight
+        one.time += one.stride
         self._latest = max(self._latest, one.time)
         if begins:
             one.busy += 1

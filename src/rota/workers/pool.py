@@ -121,6 +121,7 @@ class Worker:
             on_settled=self._on_settled,
             is_herd=lambda count: holdings.waiting >= count,
             report=self._hosts.known.report,
+            made_room=self._go_on,
         )
         self._unending = unending = Unending(
             id_,
@@ -285,12 +286,15 @@ class Worker:
 
     def _due(self, batch: list[Held]) -> None:
         self._holdings.line_up(batch)
+        self._go_on()
+
+    def _go_on(self) -> None:
         self._hands.wanted()
 
     def _next(self, now: datetime) -> Held | None:
         """What is to be begun now; None when there is nothing, or no hand free for it."""
         hosts, holdings = self._hosts, self._holdings
-        # Nothing more while too much waits to be recorded: whoever waits for room comes back here.
+        # Nothing more while too much waits to be recorded: the finisher says when there is room.
         while not (self._stopping.is_set() or self._finisher.full):
             held = holdings.next_due(hosts.admit)
             if held is None:

@@ -43,6 +43,16 @@ def test_after_a_rest_it_holds_little_of_what_is_due_and_much_of_what_is_ahead()
     assert one.ahead(now + appetite.FORGET + 1) == 10
 
 
+def test_who_was_quick_may_take_at_once_what_it_did_in_a_moment_and_who_was_slow_may_not() -> None:
+    """Not what it does in seconds: others who have nothing to do could have begun it."""
+    one, now = fed(20_000)
+    assert 4_500 <= one.at_best(now + 2) <= 5_500
+    assert one.at_best(now + appetite.FORGET + 1) == 10
+    one, now = fed(1_000)
+    assert one.ahead(now + 2) > 3_000
+    assert one.at_best(now + 2) == 10
+
+
 def test_who_held_too_much_claims_no_more_than_given_until_it_does_much_again() -> None:
     one, now = fed(20_000)
     one.overdid()

@@ -28,6 +28,7 @@ class Line:
         self._each = each
         self.done = asyncio.Event()
         self.count = count
+        self.open, self.asked = True, 0
         self._time = DatabaseClock(SystemClock())
         self.hands = Hands(
             holdings=cast("Holdings", self),
@@ -41,7 +42,8 @@ class Line:
         return min(self.left, self.most - self.busy)
 
     def _next(self, _: datetime) -> Held | None:
-        if self.may_begin <= 0:
+        self.asked += 1
+        if self.may_begin <= 0 or not self.open:
             return None
         self.left -= 1
         self.busy += 1
@@ -125,3 +127,26 @@ async def test_others_have_their_turn_meanwhile() -> None:
     line = Line(200, each)
     await line.all_done()
     assert turns > 5
+
+
+async def test_hands_that_may_begin_nothing_do_not_ask_on_and_on() -> None:
+    """A worker that stops, or has too much to record: they come when they are wanted again."""
+
+    async def each(_: int) -> None:
+        return
+
+    line = Line(50, each)
+    line.open = False
+    line.hands.wanted()
+    for _ in range(200):
+        await turn_of_the_loop()
+    assert not line.hands.tasks
+    assert line.asked < 200
+    line.open = True
+    await line.all_done()
+
+
+async def turn_of_the_loop() -> None:
+    over = asyncio.Event()
+    asyncio.get_running_loop().call_soon(over.set)
+    await over.wait()

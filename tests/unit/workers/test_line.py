@@ -34,7 +34,7 @@ class Place:
         for _ in range(count):
             self.came[n] += 1
             order = self.came[n]
-            self.line.push((n, order), tenant=tenant(n), weight=weight, order=order)
+            self.line.push([(n, order)], tenant=tenant(n), weight=weight, order=order)
 
     def go(self) -> int | None:
         found = self.line.take()
@@ -92,7 +92,7 @@ def test_within_a_tenant_the_order_is_kept_and_nothing_is_lost(
         waiting[n].remove((order, at))
 
     for at, (n, order) in enumerate(pushed):
-        line.push((n, order, at), tenant=tenant(n), weight=n + 1, order=(order, at))
+        line.push([(n, order, at)], tenant=tenant(n), weight=n + 1, order=(order, at))
         waiting[n].append((order, at))
         assert len(line) == sum(map(len, waiting.values()))
         if data.draw(st.booleans()):

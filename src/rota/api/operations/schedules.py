@@ -21,7 +21,7 @@ from rota.history.queries import STATUSES as FIRING_STATUSES
 STATUSES = ("active", "paused", "completed")
 
 
-def _control(verb: str, summary: str) -> Operation:
+def _control(verb: str, summary: str, body: str | None = None) -> Operation:
     return Operation(
         name=f"{verb}_schedule",
         headers=ONCE,
@@ -29,8 +29,10 @@ def _control(verb: str, summary: str) -> Operation:
         path=f"/v1/schedules/{{schedule_id}}/{verb}",
         summary=summary,
         scope="write",
+        body=body,
+        optional_body=body is not None,
         answer="Schedule",
-        problems=(*KEY, UNKNOWN, WRONG, AWAY),
+        problems=(*KEY, UNKNOWN, *(LARGE if body else ()), WRONG, AWAY),
     )
 
 
@@ -106,18 +108,7 @@ _MAKING = (
 )
 
 _CONTROLS = (
-    Operation(
-        name="pause_schedule",
-        headers=ONCE,
-        method="post",
-        path="/v1/schedules/{schedule_id}/pause",
-        summary="Stop it until it is resumed, or until an instant.",
-        scope="write",
-        body="PauseOneFields",
-        optional_body=True,
-        answer="Schedule",
-        problems=(*KEY, UNKNOWN, *LARGE, WRONG, AWAY),
-    ),
+    _control("pause", "Stop it until it is resumed, or until an instant.", "PauseOneFields"),
     _control("resume", "Let it run again, from now on."),
     Operation(
         name="pause_all",
