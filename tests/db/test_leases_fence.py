@@ -6,11 +6,12 @@ import asyncio
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.db.leases_kit import SHARDS, fences, member, write
 
+from rota.errors import TemporaryError
 from rota.leases import FenceLost, Lease, hold
 
 if TYPE_CHECKING:
@@ -19,6 +20,11 @@ if TYPE_CHECKING:
 
 def lease(shard: int, fence: int) -> Lease:
     return Lease(shard=shard, fence=fence, trusted_until=float("inf"))
+
+
+async def version(db: Database) -> int:
+    async with db.transaction() as tx:
+        return await tx.fetch_value("SELECT current_setting('server_version_num')::int / 10000")
 
 
 async def test_the_newest_fence_is_proven(db: Database) -> None:
@@ -73,6 +79,35 @@ async def test_a_take_over_waits_for_a_firing_and_for_no_longer(db: Database) ->
         await new.elector.run_once()
         assert new.shards == set(range(SHARDS))
         assert (await fences(db))[9] == 2
+
+
+async def test_who_freezes_before_a_statement_is_run_holds_up_its_successor_for_a_moment(
+    db: Database,
+) -> None:
+    """F11: the server has read the statement and waits for its parameters. For the server that is
+    work: what ends idle transactions does not see it."""
+    if (await version(db)) < 17:
+        pytest.skip("only PostgreSQL 17 and newer can end such a transaction")
+    async with member(db) as old, member(db) as new:
+        await old.elector.run_once()
+        in_flight = [each for each in old.elector.held() if each.shard == 9]
+        await write(db, "UPDATE leases SET holder = NULL")
+        await old.elector.resign()
+
+        async def freeze() -> None:
+            async with db.transaction() as firing:
+                await hold(firing, in_flight, within=timedelta(seconds=1))
+                driver: Any = firing._state.connection
+                await driver.prepare("SELECT 1 AS never_run")
+                await new.elector.run_once()
+                assert new.shards == set(range(SHARDS)) - {9}
+                async with asyncio.timeout(4):
+                    while 9 not in new.shards:
+                        await new.elector.run_once()
+                await firing.execute("SELECT 1")
+
+        with pytest.raises(TemporaryError):
+            await freeze()
 
 
 async def test_a_firing_waits_for_a_take_over_under_way_and_is_refused(db: Database) -> None:

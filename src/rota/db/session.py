@@ -19,7 +19,8 @@ class Session:
     A holder of a lease that freezes inside a transaction keeps its successor waiting for the
     fence's row lock, so the server must end that transaction well before the 15 s lease would have
     run out: an idle one after `idle_in_transaction_timeout`, one whose machine is gone after the
-    TCP bounds below (about 11 s), and a waiting one after `lock_timeout`.
+    TCP bounds below (about 11 s), and a waiting one after `lock_timeout`. One in the middle of a
+    statement has the time that `leases.hold` gives it (PostgreSQL 17).
     """
 
     application_name: str = "rota"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from datetime import timedelta
+from typing import TYPE_CHECKING, Final
 
 from rota.db import FencedTx, Tx
 from rota.errors import TemporaryError
@@ -22,7 +23,12 @@ class FenceLost(TemporaryError):
         self.shards = shards
 
 
-async def hold(tx: Tx, leases: Iterable[Lease]) -> FencedTx:
+WITHIN: Final = timedelta(seconds=10)
+"""For a transaction under a fence: less than a lease has, so that whoever freezes in the middle of
+one holds up its successor no longer than if it had vanished."""
+
+
+async def hold(tx: Tx, leases: Iterable[Lease], *, within: timedelta = WITHIN) -> FencedTx:
     """Lock the leases' fences until the transaction ends; FenceLost when one is not current.
 
     Locked with FOR KEY SHARE: any number of transactions may hold a fence at once and renewals do
@@ -31,7 +37,7 @@ async def hold(tx: Tx, leases: Iterable[Lease]) -> FencedTx:
     and it is stale all the same.
     """
     fences = {lease.shard: lease.fence for lease in leases}
-    found = await sql.hold(tx, fences)
+    found = await sql.hold(tx, fences, within=within)
     if len(found) < len(fences):
         raise FenceLost(sql.missing(fences, found))
     return FencedTx.prove(tx, fences)

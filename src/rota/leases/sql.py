@@ -8,13 +8,13 @@ Time is `clock_timestamp()`: `now()` is the transaction's start, long past for o
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import TYPE_CHECKING, LiteralString
 
 from rota.leases.node import LOCK_CLASS, SCHEDULER
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
-    from datetime import timedelta
     from uuid import UUID
 
     from rota.db import Tx
@@ -98,10 +98,15 @@ _TAKE: LiteralString = """
     RETURNING l.shard, l.fence, free.holder AS previous
 """
 
+# And the transaction has a time. The driver lets the server wait between reading a statement and
+# running it: a client that freezes there is at work in the server's eyes, so that neither the limit
+# of idle transactions nor that of statements ends it. (PostgreSQL before 17 has nothing that does.)
 _HOLD: LiteralString = """
     SELECT l.shard FROM leases l
       JOIN unnest($1::smallint[], $2::bigint[]) AS mine (shard, fence)
         ON l.shard = mine.shard AND l.fence = mine.fence
+     CROSS JOIN (SELECT CASE WHEN current_setting('server_version_num')::int >= 170000
+                             THEN set_config('transaction_timeout', $3, true) END) AS timed
        FOR KEY SHARE OF l
 """
 
@@ -177,9 +182,13 @@ async def release_all(tx: Tx, node: Node) -> None:
     await tx.execute(_RELEASE_ALL, node.id)
 
 
-async def hold(tx: Tx, fences: Mapping[int, int]) -> set[int]:
-    """Lock the pairs (shard, fence) that are still so until the transaction ends."""
-    rows = await tx.fetch(_HOLD, list(fences), list(fences.values()))
+async def hold(tx: Tx, fences: Mapping[int, int], *, within: timedelta) -> set[int]:
+    """Lock the pairs (shard, fence) that are still so until the transaction ends.
+
+    The server ends it, and the session with it, when it takes longer than `within`.
+    """
+    longest = str(within // timedelta(milliseconds=1))
+    rows = await tx.fetch(_HOLD, list(fences), list(fences.values()), longest)
     return {row["shard"] for row in rows}
 
 
