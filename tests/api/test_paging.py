@@ -172,10 +172,9 @@ steps = st.lists(
 @given(first=st.lists(places, min_size=1, max_size=10), script=steps)
 @settings(
     max_examples=int(os.environ.get("ROTA_PAGING_EXAMPLES", "10")),
-    deadline=None,
     derandomize=True,
     database=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 async def test_rows_that_come_and_go_neither_hide_nor_repeat_others(
     api: Api, name: str, first: list[int], script: list[tuple[int, list[int], list[int]]]

@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 from tests.db.leases_kit import SHARDS, member
+from tests.db.queue_support import fire, make_schedule, take
 
 from rota.clock import SystemClock
 from rota.events import Bus, Recorder
 from rota.leases import LeaseTaken, Node, NodeSession, SessionLost, SessionMade
 from rota.leases.node import LOCK_CLASS
+from rota.queue.rescue import gone_workers
 
 if TYPE_CHECKING:
     from rota.db import Database
@@ -75,6 +77,21 @@ async def test_a_node_has_a_row_and_a_lock_while_it_is_there(dsn: str, db: Datab
         if await locks(db, node) == 0:
             break
     assert await locks(db, node) == 0
+
+
+async def test_a_node_that_leaves_with_claims_is_seen_to_be_gone(dsn: str, db: Database) -> None:
+    """QW13: somebody has them a moment later, and not when they run out."""
+    node = Node.start(["worker"])
+    async with NodeSession(dsn, node) as session:
+        await session.made.wait()
+        await fire(db, await make_schedule(db))
+        assert len(await take(db, node.id)) == 1
+        async with db.transaction() as tx:
+            assert await gone_workers(tx) == frozenset()
+    async with db.transaction() as tx, asyncio.timeout(10):
+        while not (gone := await gone_workers(tx)):
+            pass
+        assert gone == {node.id}
 
 
 async def test_a_session_that_is_lost_is_made_again(dsn: str, db: Database) -> None:

@@ -114,7 +114,7 @@ def _wrapped(address: Address) -> list[Address]:
     ]
 
 
-@settings(max_examples=2000, deadline=None)
+@settings(max_examples=2000)
 @given(st.sampled_from(SPECIAL), st.floats(0, 1))
 def test_no_address_of_a_closed_network_passes_in_any_wrapping(
     special: tuple[Network, str, bool], part: float
@@ -127,7 +127,7 @@ def test_no_address_of_a_closed_network_passes_in_any_wrapping(
         assert STRICT.wrong_with_url(f"https://{shown}/"), wrapped
 
 
-@settings(max_examples=2000, deadline=None)
+@settings(max_examples=2000)
 @given(st.integers(0, 2**128 - 1))
 def test_no_address_outside_of_what_was_given_out_passes(value: int) -> None:
     address = IPv6Address(value)
@@ -135,7 +135,7 @@ def test_no_address_outside_of_what_was_given_out_passes(value: int) -> None:
         assert value >> 125 == 1 or address in NAT64 or address in MAPPED, address
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=500)
 @given(st.integers(0, 2**32 - 1), st.sampled_from(["d", "o", "x", "short", "mixed"]))
 def test_every_spelling_of_an_address_is_read_as_the_c_library_reads_it(
     value: int, spelling: str

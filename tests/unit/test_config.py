@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 from hypothesis import example, given
-from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from rota.config import Config, load, read, settings
@@ -20,9 +19,6 @@ from rota.errors import InvalidConfig
 HOME = {"HOME": "/home/ana"}
 SETTINGS = {setting.name: setting for setting in settings()}
 KINDS = [setting.kind for setting in settings()]
-
-# A busy machine is no failure.
-patient = hypothesis_settings(deadline=None)
 
 # One value for each source, all different and none the default.
 SAMPLES: dict[str, tuple[str, str, str]] = {
@@ -103,7 +99,6 @@ def test_every_field_is_a_setting_with_help_on_one_line() -> None:
         assert "\n" not in setting.help
 
 
-@patient
 @given(st.data())
 def test_a_flag_goes_before_a_variable_before_the_file(data: st.DataObject) -> None:
     """For every setting and any choice of sources, the first of them is the one in force."""
@@ -316,7 +311,6 @@ def test_a_tilde_is_the_home_folder() -> None:
 secret_text = st.text(st.characters(codec="ascii", categories=["L", "N"]), min_size=12)
 
 
-@patient
 @given(secret_text, st.sampled_from(["", "/", "?", "#", "@", ":", "%", " ", "[", "\n"]))
 @example("canarycanary", "/")
 def test_no_secret_is_ever_shown(canary: str, special: str) -> None:
@@ -389,7 +383,6 @@ def test_durations_read_as_people_write_them(text: str, seconds: float) -> None:
     assert kind.read(text) == timedelta(seconds=seconds)
 
 
-@patient
 @given(st.integers(0, 60_000))
 def test_a_shown_duration_reads_back(millis: int) -> None:
     lead = timedelta(milliseconds=millis)
@@ -412,7 +405,6 @@ junk = st.one_of(
 )
 
 
-@patient
 @given(st.sampled_from(KINDS), junk)
 def test_every_kind_takes_any_value_without_raising(kind: Kind, value: object) -> None:
     result = kind.read(value)
@@ -425,7 +417,6 @@ def test_every_kind_takes_any_value_without_raising(kind: Kind, value: object) -
 names = st.sampled_from(sorted(SETTINGS)) | st.text()
 
 
-@patient
 @given(
     st.dictionaries(names, junk),
     st.dictionaries(names.map(lambda name: f"ROTA_{name.upper()}") | st.text(), st.text()),

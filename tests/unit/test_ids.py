@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta, timezone
 from uuid import UUID
 
 import pytest
-from hypothesis import assume, example, given, settings
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from rota import ids
@@ -15,15 +15,11 @@ from rota.ids import InvalidId, Kind
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 SCHEDULE = UUID("0195f2a0-0000-7000-8000-000000000001")
 
-# A busy machine is no failure.
-patient = settings(deadline=None)
-
 kinds = st.sampled_from(Kind)
 instants = st.datetimes(min_value=datetime(1970, 1, 1), timezones=st.just(UTC))  # noqa: DTZ001
 slots = st.tuples(st.uuids(), instants)
 
 
-@patient
 @given(kinds, st.uuids())
 def test_text_reads_back_as_the_same_id(kind: Kind, id_: UUID) -> None:
     text = ids.to_text(kind, id_)
@@ -32,7 +28,6 @@ def test_text_reads_back_as_the_same_id(kind: Kind, id_: UUID) -> None:
     assert ids.from_text(kind, text) == id_
 
 
-@patient
 @given(kinds, st.uuids())
 def test_text_is_read_in_either_case_and_written_in_one(kind: Kind, id_: UUID) -> None:
     text = ids.to_text(kind, id_)
@@ -40,7 +35,6 @@ def test_text_is_read_in_either_case_and_written_in_one(kind: Kind, id_: UUID) -
     assert text == f"{kind.value}_{text[4:].upper()}"
 
 
-@patient
 @given(st.uuids(), st.uuids())
 def test_text_sorts_as_the_stored_ids_do(one: UUID, other: UUID) -> None:
     texts = [ids.to_text(Kind.FIRING, id_) for id_ in (one, other)]
@@ -54,7 +48,6 @@ def test_a_known_slot_keeps_its_id_for_ever() -> None:
     )
 
 
-@patient
 @given(slots)
 def test_a_slot_has_one_id_in_whatever_zone_it_is_written(slot: tuple[UUID, datetime]) -> None:
     schedule_id, scheduled_for = slot
@@ -63,7 +56,6 @@ def test_a_slot_has_one_id_in_whatever_zone_it_is_written(slot: tuple[UUID, date
     assert ids.firing_id(schedule_id, scheduled_for) == ids.firing_id(schedule_id, elsewhere)
 
 
-@patient
 @given(slots, slots)
 def test_different_slots_have_different_ids(
     one: tuple[UUID, datetime], other: tuple[UUID, datetime]
@@ -72,7 +64,6 @@ def test_different_slots_have_different_ids(
     assert ids.firing_id(*one) != ids.firing_id(*other)
 
 
-@patient
 @given(st.uuids(), instants, st.integers(1, 999))
 def test_slots_within_one_millisecond_are_told_apart(
     schedule_id: UUID, scheduled_for: datetime, micros: int
@@ -82,7 +73,6 @@ def test_slots_within_one_millisecond_are_told_apart(
     assert ids.firing_id(schedule_id, millis) != ids.firing_id(schedule_id, later)
 
 
-@patient
 @given(slots, slots)
 def test_ids_sort_by_time(one: tuple[UUID, datetime], other: tuple[UUID, datetime]) -> None:
     assume(other[1] - one[1] >= timedelta(milliseconds=1))
@@ -91,7 +81,6 @@ def test_ids_sort_by_time(one: tuple[UUID, datetime], other: tuple[UUID, datetim
     assert ids.manual_firing_id(one[1]) < ids.firing_id(*other)
 
 
-@patient
 @given(st.lists(slots))
 def test_many_at_once_are_the_same_as_one_by_one(many: list[tuple[UUID, datetime]]) -> None:
     assert ids.firing_ids(many) == [ids.firing_id(*slot) for slot in many]
@@ -103,7 +92,6 @@ def test_drawn_ids_never_repeat() -> None:
     assert len({*drawn, *manual}) == 2000
 
 
-@patient
 @given(kinds, st.text())
 @example(Kind.KEY, "\N{KELVIN SIGN}ey_01ARZ3NDEKTSV4RRFFQ69G5FAV")
 @example(Kind.SCHEDULE, "sch_" + "9" * 100_000)
@@ -136,7 +124,6 @@ def test_each_way_of_being_wrong_is_refused(text: str, wrong: str) -> None:
         ids.from_text(Kind.SCHEDULE, text)
 
 
-@patient
 @given(st.datetimes(max_value=datetime(1969, 12, 31, 23, 59, 59), timezones=st.just(UTC)))  # noqa: DTZ001
 def test_an_instant_before_1970_is_refused(instant: datetime) -> None:
     with pytest.raises(InvalidId, match="expected an instant from 1970 on"):

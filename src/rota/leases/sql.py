@@ -26,7 +26,12 @@ APPEAR: LiteralString = """
         ON CONFLICT (id) DO UPDATE SET seen_at = clock_timestamp()
 """
 
-LEAVE: LiteralString = "DELETE FROM nodes WHERE id = $1"
+# Not one that was made to leave in the middle of its work: by its row the others see that it is
+# gone, and have its claims at once. Without it they would wait for the claims to run out.
+LEAVE: LiteralString = """
+    DELETE FROM nodes
+     WHERE id = $1 AND NOT EXISTS (SELECT FROM queue WHERE state = 'running' AND worker = $1)
+"""
 
 # Shared, although nobody shares it: a node that lost its session takes the lock again at once, on
 # the new one, even while the server has not noticed yet that the old one is dead.

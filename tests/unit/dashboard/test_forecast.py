@@ -89,7 +89,7 @@ def brute(plan: Plan) -> list[int]:
     return found if plan.left is None else found[: plan.left]
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(st.lists(plans, max_size=5))
 def test_the_hours_are_those_of_every_single_slot(some: list[Plan]) -> None:
     counted = forecast.count(some, now=NOW)
@@ -101,7 +101,7 @@ def test_the_hours_are_those_of_every_single_slot(some: list[Plan]) -> None:
     assert counted.looked_at == len(some)
 
 
-@settings(max_examples=5, deadline=None)
+@settings(max_examples=5)
 @given(st.lists(plans, min_size=1, max_size=5))
 def test_the_herds_are_the_seconds_in_which_most_are_due(some: list[Plan]) -> None:
     """The largest is found, each as large as it is, and each comes as often as it is said to."""

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rota.errors import ContractBroken
@@ -278,7 +278,6 @@ RULES = st.builds(
 )
 
 
-@settings(deadline=None)
 @given(TRIGGERS, RULES, st.integers(0, 30_000), st.integers(0, 90))
 def test_an_outage_is_accounted_for_exactly(
     trigger: Trigger, rules: Rules, lasting: int, spread_seconds: int

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 from uuid import UUID
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rota.timers import offset
@@ -14,7 +14,6 @@ ANY_ID = st.uuids()
 ANY_WINDOW = st.timedeltas(timedelta(), timedelta(hours=1))
 
 
-@settings(deadline=None)
 @given(ANY_ID, ANY_WINDOW)
 def test_an_offset_lies_within_the_window_and_is_always_the_same(
     schedule_id: UUID, window: timedelta

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rota.leases.share import excess, fair_share
@@ -17,7 +17,6 @@ def test_a_share_is_rounded_up(shards: int, schedulers: int, share: int) -> None
     assert fair_share(shards, schedulers) == share
 
 
-@settings(deadline=None)
 @given(st.integers(1, 1024), st.integers(1, 200))
 def test_all_shares_together_hold_every_shard(shards: int, schedulers: int) -> None:
     share = fair_share(shards, schedulers)

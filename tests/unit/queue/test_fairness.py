@@ -7,7 +7,7 @@ from random import Random
 from uuid import UUID
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rota.queue.fairness import Turns, Want, wants_of
@@ -23,7 +23,6 @@ def wants(weights: dict[UUID, int], most: int = 10_000) -> list[Want]:
     return [Want(id_, weight, most) for id_, weight in weights.items()]
 
 
-@settings(deadline=None)
 @given(WEIGHTS, st.lists(st.integers(1, 40), min_size=1, max_size=60), st.randoms())
 def test_shares_hold_over_many_small_claims(
     weights: dict[UUID, int], claims: list[int], random: Random
@@ -42,7 +41,6 @@ def test_shares_hold_over_many_small_claims(
         assert abs(had[id_] - exact) <= 2 + 2 * weight / min(weights.values())
 
 
-@settings(deadline=None)
 @given(WEIGHTS, st.integers(0, 2_000), st.data())
 def test_what_one_does_not_use_goes_to_the_others(
     weights: dict[UUID, int], places: int, data: st.DataObject

@@ -101,7 +101,7 @@ def test_an_item_that_differs_in_one_field_is_read_as_by_itself(
             assert shown(reader.read(item)) == read(item, targets), item
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(
     st.lists(
         st.fixed_dictionaries(

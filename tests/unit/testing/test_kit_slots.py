@@ -37,7 +37,7 @@ CRON = st.tuples(MINUTES, _field(0, 23), _field(1, 28), _field(1, 12), _field(0,
     start=st.datetimes(datetime(2026, 1, 1), datetime(2027, 1, 1)),  # noqa: DTZ001 - given a zone below
     days=st.lists(st.integers(0, 20), min_size=1, max_size=4),
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_the_runs_between_two_instants_are_the_triggers_slots(
     cron: str, zone: str, start: datetime, days: Sequence[int]
 ) -> None:

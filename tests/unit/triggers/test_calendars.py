@@ -8,7 +8,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rota.triggers.calendars import HORIZON, Days, Filtered
@@ -139,7 +139,6 @@ def test_no_slot_inside_is_no_slot() -> None:
     assert filtered.previous_before(datetime(1998, 1, 1, tzinfo=UTC)) is None
 
 
-@settings(deadline=None)
 @given(
     st.sets(st.integers(-3, 5), max_size=4),
     st.timedeltas(timedelta(days=-3), timedelta(days=4)),
@@ -169,7 +168,6 @@ _ZONES = ("UTC", "America/New_York", "Pacific/Apia", "America/St_Johns", "Austra
 _TRIGGERS = ("0 9 * * *", "*/20 * * * *", "0 0 1,15 * *", "30 1,23 * * MON-SAT")
 
 
-@settings(deadline=None)
 @given(
     st.sampled_from(_TRIGGERS),
     st.sampled_from(_ZONES),

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from rota.triggers.at import At
@@ -49,7 +49,6 @@ def walked(trigger: Trigger, after: datetime, until: datetime) -> int:
     return count
 
 
-@settings(deadline=None)
 @given(
     st.sampled_from(EXPRESSIONS),
     st.sampled_from(ZONES),
@@ -92,7 +91,6 @@ def test_cron_slots_are_counted_through_every_kind_of_clock_change(
         assert slots_within(cron, after, until) == walked(cron, after, until)
 
 
-@settings(deadline=None)
 @given(
     st.timedeltas(timedelta(seconds=1), timedelta(hours=3)).map(
         lambda period: period - period % timedelta(milliseconds=1)
@@ -109,7 +107,6 @@ def test_interval_slots_are_counted_as_if_walked(
     assert slots_within(interval, after, after + length) == walked(interval, after, after + length)
 
 
-@settings(deadline=None)
 @given(ANY_INSTANT, st.integers(-90, 90), st.integers(-90, 90), st.integers(0, 180))
 def test_limits_are_kept(base: datetime, start: int, length: int, ahead: int) -> None:
     start_at = base + timedelta(minutes=start)

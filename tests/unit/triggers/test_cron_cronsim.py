@@ -13,7 +13,7 @@ from itertools import islice
 
 import pytest
 from cronsim import CronSim
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from tests.oracle.clock import clock
 from tests.oracle.strategies import FIRST, LAST
@@ -82,7 +82,7 @@ def starts(draw: st.DrawFn) -> tuple[str, datetime]:
     return name, start
 
 
-shared = settings(max_examples=500, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+shared = settings(max_examples=500)
 
 
 def ours(text: str, zone: str) -> Cron:

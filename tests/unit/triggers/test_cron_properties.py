@@ -10,7 +10,7 @@ from datetime import UTC, date, datetime, timedelta
 from itertools import pairwise
 
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from tests.oracle import cron as oracle
 from tests.oracle.clock import clock, epoch, utc
@@ -24,7 +24,7 @@ MICROSECOND = timedelta(microseconds=1)
 ZONES = [*sorted(names()), "UTC", "+05:30", "-09:30"]
 BEGINNING = date(1970, 1, 3)
 
-thorough = settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+thorough = settings(max_examples=400)
 Moment = tuple[str, datetime]
 
 

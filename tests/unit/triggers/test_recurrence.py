@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 from dateutil import rrule
-from hypothesis import HealthCheck, assume, example, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from rota.errors import InvalidInstant, InvalidRecurrence, InvalidTimezone
@@ -27,7 +27,7 @@ MICROSECOND = timedelta(microseconds=1)
 LONG_AGO = datetime(1900, 1, 3, tzinfo=UTC)
 NEW_YORK = "America/New_York"
 
-thorough = settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+thorough = settings(max_examples=300)
 
 
 def wall(text: str) -> datetime:
@@ -954,7 +954,7 @@ PIECES = [
 ]
 
 
-@settings(max_examples=3_000, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=3_000)
 @given(st.lists(st.sampled_from(PIECES), max_size=12).map("".join) | st.text(max_size=40))
 def test_any_text_is_a_trigger_or_is_refused(text: str) -> None:
     try:

@@ -46,7 +46,6 @@ class Place:
         return found[0]
 
 
-@settings(deadline=None)
 @given(WEIGHTS, st.integers(1, 300))
 def test_turns_come_in_proportion_to_the_weights_within_one(weights: list[int], turns: int) -> None:
     """TN3: whenever one looks, and whoever is compared."""
@@ -64,7 +63,6 @@ def test_turns_come_in_proportion_to_the_weights_within_one(weights: list[int], 
             assert had[a] / weight - behind <= 1 / min(weights) + 1e-9
 
 
-@settings(deadline=None)
 @given(WEIGHTS)
 def test_nobody_starves(weights: list[int]) -> None:
     """TN1: in as many turns as all weigh together, everybody has had one."""
@@ -172,7 +170,7 @@ def test_hands_that_nobody_else_needs_are_for_whoever_waits() -> None:
     assert began == {0: 9, 1: 1}
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(WEIGHTS, st.integers(1, 20), st.integers())
 def test_in_whatever_order_calls_end_their_shares_are_those_of_the_weights(
     weights: list[int], hands: int, seed: int
