@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from random import Random
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
@@ -45,6 +46,27 @@ async def test_the_soonest_come_first_and_only_the_tenants_own(
         assert {each.timezone for each in found} == {"Europe/Berlin"}
         first = await upcoming(tx, tenant, HOUR, active=active, limit=2)
     assert [each.name for each in first] == ["a", "b"]
+
+
+@pytest.mark.parametrize("limit", [1, 33, 100, 400])
+async def test_of_many_they_are_the_first_of_all_however_they_are_spread(
+    db: Database, tenant: UUID, limit: int
+) -> None:
+    """One shard has more than its part of them, and others of the tenants are in between."""
+    rng = Random(limit)
+    async with db.transaction() as tx:
+        for number in range(150):
+            shard = 7 if number % 3 else rng.randrange(64)
+            minutes = rng.choice([rng.uniform(0.5, 70.0), 30.0])
+            await tx.execute(_MAKE, uuid4(), tenant, f"s{number}", "active", shard, minutes)
+    async with db.transaction(read_only=True, tenant=tenant) as tx:
+        one_by_one = await upcoming(tx, tenant, HOUR, active=0, limit=limit)
+        along = await upcoming(tx, tenant, HOUR, active=FEW, limit=limit)
+        assert await tx.fetch_value("SHOW enable_bitmapscan") == "on"
+    # Those of one instant, at the end of what was asked for, may be others of the same.
+    assert [each.due_at for each in along] == [each.due_at for each in one_by_one]
+    sooner = {each.id for each in one_by_one if each.due_at < one_by_one[-1].due_at}
+    assert sooner <= {each.id for each in along}
 
 
 # A paused schedule has no timer.
