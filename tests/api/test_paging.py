@@ -174,7 +174,7 @@ steps = st.lists(
     max_examples=int(os.environ.get("ROTA_PAGING_EXAMPLES", "10")),
     derandomize=True,
     database=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 async def test_rows_that_come_and_go_neither_hide_nor_repeat_others(
     api: Api, name: str, first: list[int], script: list[tuple[int, list[int], list[int]]]

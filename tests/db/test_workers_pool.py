@@ -30,7 +30,7 @@ from rota.events import Bus, Recorder
 from rota.queue.cancel import cancel
 from rota.queue.finish import Tried
 from rota.targets import OPEN
-from rota.workers import pool
+from rota.workers import finisher, pool
 from rota.workers.events import (
     ClaimLost,
     FinishRefused,
@@ -416,6 +416,26 @@ async def test_no_more_run_at_once_than_allowed_and_no_more_are_held(
     assert most[0] <= 3
     assert most[1] <= 5
     assert len(target.received) == 12
+
+
+async def test_with_too_much_to_record_nothing_more_is_begun_until_there_is_room(
+    db: Database, target: Target, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One outcome is too much: all come to their end, none begun beside one to be recorded."""
+    monkeypatch.setattr(finisher, "MAX_PENDING_BYTES", 1)
+    schedule = await calling(db, target, "/ok", overlap_policy="allow")
+    now = await database_now(db)
+    for n in range(8):
+        await fire(db, schedule, now + n * SECOND)
+    pace = Pace(concurrency=1, prefetch=10, poll_interval=20 * MILLISECOND)
+    async with working(db, pace=pace) as crew:
+        at_start: list[bool] = []
+        crew.worker._bus.subscribe(
+            FiringStarted, lambda _: at_start.append(crew.worker._finisher.full)
+        )
+        await _until(lambda: len(crew.recorder.all(FiringFinished)) == 8)
+    assert len(target.received) == 8
+    assert not any(at_start)
 
 
 async def test_stopping_finishes_what_runs_and_gives_back_the_rest(

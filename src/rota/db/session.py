@@ -47,9 +47,9 @@ class Session:
             # empty when its day begins. A plan made then, and kept, would walk the whole table for
             # every row of a batch, until somebody analyses it. Every look-up here has its index.
             "enable_seqscan": "off",
-            "statement_timeout": _milliseconds(self.statement_timeout),
-            "lock_timeout": _milliseconds(self.lock_timeout),
-            "idle_in_transaction_session_timeout": _milliseconds(self.idle_in_transaction_timeout),
+            "statement_timeout": milliseconds(self.statement_timeout),
+            "lock_timeout": milliseconds(self.lock_timeout),
+            "idle_in_transaction_session_timeout": milliseconds(self.idle_in_transaction_timeout),
             # Seconds, seconds, a count, milliseconds. Without effect on a Unix socket.
             "tcp_keepalives_idle": "5",
             "tcp_keepalives_interval": "2",
@@ -58,5 +58,6 @@ class Session:
         }
 
 
-def _milliseconds(interval: timedelta) -> str:
+def milliseconds(interval: timedelta) -> str:
+    """As the server's settings take it."""
     return str(interval // timedelta(milliseconds=1))

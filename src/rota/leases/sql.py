@@ -8,13 +8,14 @@ Time is `clock_timestamp()`: `now()` is the transaction's start, long past for o
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import timedelta
 from typing import TYPE_CHECKING, LiteralString
 
+from rota.db.session import milliseconds
 from rota.leases.node import LOCK_CLASS, SCHEDULER
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+    from datetime import timedelta
     from uuid import UUID
 
     from rota.db import Tx
@@ -192,8 +193,7 @@ async def hold(tx: Tx, fences: Mapping[int, int], *, within: timedelta) -> set[i
 
     The server ends it, and the session with it, when it takes longer than `within`.
     """
-    longest = str(within // timedelta(milliseconds=1))
-    rows = await tx.fetch(_HOLD, list(fences), list(fences.values()), longest)
+    rows = await tx.fetch(_HOLD, list(fences), list(fences.values()), milliseconds(within))
     return {row["shard"] for row in rows}
 
 

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from uuid import UUID
 
     from rota.library.app import Rota
-    from rota.library.running import Running
     from rota.workers.tasks.registry import TaskSpec
 
 P = ParamSpec("P")
@@ -202,8 +201,8 @@ class Enqueueable(Generic[P, R]):
         else:
             entered = asking.answer(
                 self.rota,
-                lambda running: _enter(
-                    running, options.order(self.key, payloads, running.tenant.id)
+                lambda running: enqueue_alone(
+                    running.db, options.order(self.key, payloads, running.tenant.id)
                 ),
             )
         if isinstance(entered, list):
@@ -215,10 +214,6 @@ class Enqueueable(Generic[P, R]):
         if self.rota.is_running:
             return self.rota.running.tenant.id
         return None if self.rota.tenant is None else asking.find(self.rota).tenant.id
-
-
-async def _enter(running: Running, order: Order) -> list[UUID]:
-    return await enqueue_alone(running.db, order)
 
 
 def _arguments(call: Any) -> tuple[Sequence[Any], Mapping[str, Any]]:

@@ -63,10 +63,7 @@ class Order:
 
 async def enqueue(tx: Tx, order: Order) -> list[UUID]:
     """Enter them, in the caller's transaction; their firings' ids, in order."""
-    entered: list[UUID] = []
-    for part in order.parts():
-        entered += await tx.fetch_value(ENQUEUE_MANY, *part)
-    return entered
+    return await _enter(tx, order.parts())
 
 
 async def enqueue_alone(db: Database, order: Order) -> list[UUID]:
@@ -75,9 +72,16 @@ async def enqueue_alone(db: Database, order: Order) -> list[UUID]:
     repeatable = order.key is not None
     parts = order.parts()
     if len(parts) != 1:
-        return await db.run(lambda tx: enqueue(tx, order), repeatable=repeatable)
+        return await db.run(lambda tx: _enter(tx, parts), repeatable=repeatable)
     (row,) = await db.fetch_alone(ENQUEUE_MANY, *parts[0], repeatable=repeatable)
     return list(row[0])
+
+
+async def _enter(tx: Tx, parts: Sequence[tuple[object, ...]]) -> list[UUID]:
+    entered: list[UUID] = []
+    for part in parts:
+        entered += await tx.fetch_value(ENQUEUE_MANY, *part)
+    return entered
 
 
 def _array(payloads: Sequence[bytes | None]) -> str:

@@ -1,4 +1,4 @@
-"""The statements that keep claims and give them back. Rows are locked as `queue.sql` says."""
+"""The statements that keep claims and give them back."""
 
 # ruff: noqa: S608 - joined from literals alone, as LiteralString proves
 
@@ -6,8 +6,11 @@ from __future__ import annotations
 
 from typing import LiteralString
 
+from rota.queue.ours_sql import OURS
+
 # Of the claims $2, each with its attempt $3, those that the worker still has: ours from here on.
-_HELD: LiteralString = """
+_HELD: LiteralString = (
+    """
     WITH x AS MATERIALIZED (
         SELECT * FROM unnest($2::uuid[], $3::smallint[]) AS x(id, attempt) ORDER BY id
     ), held AS MATERIALIZED (
@@ -16,11 +19,12 @@ _HELD: LiteralString = """
          CROSS JOIN LATERAL (
                SELECT q.id
                  FROM queue q
-                WHERE q.id = x.id AND q.attempt = x.attempt
-                  AND q.worker = $1 AND q.state = 'running'
-                  FOR UPDATE) AS h
+                WHERE """
+    + OURS
+    + """                  FOR UPDATE) AS h
     )
 """
+)
 
 # The attempt number goes back too: these claims have not been tried, and their holder lets go.
 _GIVE_BACK: LiteralString = """

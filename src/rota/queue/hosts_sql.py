@@ -4,9 +4,13 @@ Wherever a statement locks many rows, it does so in the order of their keys: two
 different orders would wait for each other.
 """
 
+# ruff: noqa: S608 - joined from literals alone, as LiteralString proves
+
 from __future__ import annotations
 
 from typing import LiteralString
+
+from rota.queue.ours_sql import OURS
 
 # A row to count in. The one that answers in the meantime takes it away again, and that is right.
 ENSURE_CIRCUITS: LiteralString = """
@@ -191,7 +195,8 @@ RESERVE: LiteralString = """
 # As RELEASE does, but for later. What somebody wants ended comes back at once, to be ended.
 # `was` is the instant that was claimed: a postponement whose answer was lost is tried again, and
 # by then its worker may have claimed the row anew, with the same attempt number, and begun it.
-POSTPONE: LiteralString = """
+POSTPONE: LiteralString = (
+    """
     WITH x AS MATERIALIZED (
         SELECT *
           FROM unnest($2::uuid[], $3::smallint[], $4::timestamptz[], $5::timestamptz[])
@@ -203,8 +208,10 @@ POSTPONE: LiteralString = """
          CROSS JOIN LATERAL (
                SELECT q.id
                  FROM queue q
-                WHERE q.id = x.id AND q.attempt = x.attempt AND q.available_at = x.was
-                  AND q.worker = $1 AND q.state = 'running'
+                WHERE """
+    + OURS
+    + """
+                  AND q.available_at = x.was
                   FOR UPDATE) AS h
     )
     UPDATE queue q
@@ -219,3 +226,4 @@ POSTPONE: LiteralString = """
      WHERE q.id = h.id AND q.id = ANY (ARRAY(SELECT held.id FROM held))
  RETURNING q.id
 """
+)

@@ -1,8 +1,12 @@
 """Writing down how far runs are, many at once."""
 
+# ruff: noqa: S608 - joined from literals alone, as LiteralString proves
+
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, LiteralString
+
+from rota.queue.ours_sql import OURS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -12,7 +16,8 @@ if TYPE_CHECKING:
 
 # Never waits for a row: whoever has it locked is about to extend or to end it, and the next time
 # will do as well.
-_PROGRESS: LiteralString = """
+_PROGRESS: LiteralString = (
+    """
     WITH x AS MATERIALIZED (
         SELECT *
           FROM unnest($2::uuid[], $3::smallint[], $4::real[], $5::text[])
@@ -23,9 +28,9 @@ _PROGRESS: LiteralString = """
          CROSS JOIN LATERAL (
                SELECT q.id
                  FROM queue q
-                WHERE q.id = x.id AND q.attempt = x.attempt
-                  AND q.worker = $1 AND q.state = 'running'
-                  FOR UPDATE SKIP LOCKED) AS h
+                WHERE """
+    + OURS
+    + """                  FOR UPDATE SKIP LOCKED) AS h
     )
     UPDATE queue q
        SET progress = coalesce(h.progress, q.progress),
@@ -34,6 +39,7 @@ _PROGRESS: LiteralString = """
      WHERE q.id = h.id AND q.id = ANY (ARRAY(SELECT held.id FROM held))
  RETURNING q.id
 """
+)
 
 Said = tuple["UUID", int, float | None, str | None]
 """Firing, attempt, a share from 0 to 1, a few words."""

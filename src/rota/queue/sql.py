@@ -6,11 +6,7 @@ from __future__ import annotations
 
 from typing import LiteralString
 
-# Rows are locked in the order of their ids wherever a statement locks many: two that met in
-# different orders would wait for each other. They are found one by one, through the primary key,
-# whatever the planner believes: a plan kept from when the queue was empty would compare every row
-# of the queue with every row of the batch. A lateral subquery that locks cannot be turned into a
-# join, nor can an array.
+from rota.queue.ours_sql import OURS
 
 # What follows `ended`, the rows this statement deletes: the next of each schedule may go, unless
 # another row holds it back. Only a catch-up holds back a catch-up where overlap is allowed, or the
@@ -96,9 +92,9 @@ SETTLE: LiteralString = (
                       q.triggered_by, q.catch_up, q.cancel_reason, q.replay_of, q.payload,
                       q.available_at, q.saga IS NOT NULL AS stepped
                  FROM queue q
-                WHERE q.id = x.id AND q.attempt = x.attempt
-                  AND q.worker = $1 AND q.state = 'running'
-                  FOR UPDATE) AS h
+                WHERE """
+    + OURS
+    + """                  FOR UPDATE) AS h
     ), retried AS (
         UPDATE queue q
            SET state = CASE WHEN h.retry_at IS NULL THEN 'running' ELSE 'retrying' END,

@@ -42,15 +42,13 @@ _OF_MANY: LiteralString = """
                 ORDER BY t.due_at
                 LIMIT $4) AS t
     ), horizon AS MATERIALIZED (
-        SELECT min(full_.last) AS at
+        SELECT coalesce(min(full_.last), 'infinity') AS at
           FROM (SELECT max(due_at) AS last FROM firsts
                  GROUP BY shard HAVING count(*) >= $4) AS full_)
-    SELECT s.id, s.name, t.due_at, s.timezone, horizon.at IS NULL AS are_all
-      FROM horizon
-     CROSS JOIN LATERAL (
-           SELECT schedule_id, due_at FROM firsts
-            WHERE horizon.at IS NULL OR due_at <= horizon.at
-            ORDER BY due_at, schedule_id) AS t
+    SELECT s.id, s.name, t.due_at, s.timezone, (SELECT at = 'infinity' FROM horizon) AS are_all
+      FROM (SELECT schedule_id, due_at FROM firsts
+             WHERE due_at <= (SELECT at FROM horizon)
+             ORDER BY due_at, schedule_id) AS t
      CROSS JOIN LATERAL (
            SELECT id, name, definition ->> 'timezone' AS timezone
              FROM schedules

@@ -60,13 +60,11 @@ class Appetite:
 
     def prefetch(self, now: float) -> int:
         """How many more than it has hands for it may hold."""
-        rate = self._rate if now - self._since <= 1.0 else 0.0
-        return self._grown(rate * MOMENT, MOST)
+        return self._grown(self._lately(now) * MOMENT, MOST)
 
     def soon(self, now: float) -> int:
         """How many it will surely have begun within the next seconds."""
-        rate = self._rate if now - self._since <= 1.0 else 0.0
-        return max(self._prefetch, int(rate * SOON))
+        return max(self._prefetch, int(self._lately(now) * SOON))
 
     def at_best(self, now: float) -> int:
         """How many more than it has hands for it might hold, were it as quick as at its best."""
@@ -75,6 +73,9 @@ class Appetite:
     def ahead(self, now: float) -> int:
         """How many it may hold of what is ahead of its instant."""
         return self._grown(self._remembered(now) * 2 * self._lead, MOST_AHEAD)
+
+    def _lately(self, now: float) -> float:
+        return self._rate if now - self._since <= 1.0 else 0.0
 
     def _remembered(self, now: float) -> float:
         return self._best if now - self._best_at <= FORGET else 0.0

@@ -42,7 +42,7 @@ MAX_ROWS: Final = 1_000
 MAX_BYTES: Final = 8 * 1024 * 1024
 """Of one statement: responses may have a megabyte each."""
 MAX_PENDING_BYTES: Final = 64 * 1024 * 1024
-"""Beyond this, attempts wait before they make room for others."""
+"""Beyond this, nothing more is begun."""
 
 
 class Finisher:
@@ -79,8 +79,6 @@ class Finisher:
         self._bytes = 0
         self._arrived = asyncio.Event()
         self._enough = asyncio.Event()
-        self._room = asyncio.Event()
-        self._room.set()
         self._empty = asyncio.Event()
         self._empty.set()
         self._flushed_at = float("-inf")
@@ -97,17 +95,12 @@ class Finisher:
         self._bytes += size
         if len(self._pending) >= MAX_ROWS or self._bytes >= MAX_BYTES:
             self._enough.set()
-        if self._bytes >= MAX_PENDING_BYTES:
-            self._room.clear()
 
     @property
     def full(self) -> bool:
-        """Whether so much is waiting that whoever makes more should wait for `room`."""
+        """Whether so much is waiting that nobody should make more: `made_room` says when that is
+        over."""
         return self._bytes >= MAX_PENDING_BYTES
-
-    async def room(self) -> None:
-        """Return when not too much is waiting: the back-pressure on whoever makes more."""
-        await self._room.wait()
 
     async def drained(self) -> None:
         """Return when everything that was added has been recorded or refused."""
@@ -154,9 +147,9 @@ class Finisher:
         self._flushed_at = self._clock.monotonic()
         await self._record(batch)
         await self._report_hosts()
+        was_full = self.full
         self._bytes -= size
-        if not (self.full or self._room.is_set()):
-            self._room.set()
+        if was_full and not self.full:
             self._made_room()
         if not self._pending:
             self._empty.set()

@@ -75,10 +75,7 @@ class Making:
             self._letting_go.lose(held)
             return self._time.now()
         self._finisher.add(settlement)
-        if not self._finisher.full:
-            return settlement.finished_at
-        await self._finisher.room()
-        return self._time.now()
+        return settlement.finished_at
 
     def give_up(self, held: Held, reply: Reply | None) -> None:
         """Its call will not end: settle it, and leave it and its hand alone until it does."""
