@@ -17,7 +17,7 @@ install: $(READY) ## Make .venv with Rota and all that running, testing and benc
 $(READY): pyproject.toml requirements.lock
 	$(PYTHON) -c 'import sys; v = sys.version_info; sys.exit(0 if v >= (3, 11) else f"Rota needs Python 3.11 or newer, got {v.major}.{v.minor}. Try: make PYTHON=python3.12 install")'
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r requirements.lock
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	@touch $(READY)
 
