@@ -1,5 +1,6 @@
 """`rota worker`: processes that run a program's tasks."""
 
+from collections.abc import Mapping
 from typing import Annotated
 
 import typer
@@ -12,6 +13,12 @@ App = Annotated[
 ]
 Queues = Annotated[
     str | None, typer.Option(help="Serve these, such as default,reports; all of its tasks without.")
+]
+Tenants = Annotated[
+    str | None,
+    typer.Option(
+        help='Run tasks for these tenants, such as alpha,beta, or "all"; its own without.'
+    ),
 ]
 Concurrency = Annotated[
     int | None, typer.Option(min=1, max=10_000, help="Tasks at once in each process.")
@@ -27,6 +34,7 @@ def worker(
     app: App,
     *,
     queues: Queues = None,
+    tenants: Tenants = None,
     concurrency: Concurrency = None,
     processes: Processes = 1,
     scheduler: Scheduler = False,
@@ -38,30 +46,29 @@ def worker(
     # Also before several are started: a wrong name is told once, and not by each of them.
     rota = finding.find(app)
     if processes > 1:
-        _supervise(app, queues, concurrency, processes, scheduler=scheduler, verbose=verbose)
+        options: dict[str, object] = {
+            "--queues": queues,
+            "--tenants": tenants,
+            "--concurrency": concurrency,
+        }
+        flags = {"--scheduler": scheduler, "--verbose": verbose}
+        _supervise(app, processes, options, flags)
         return
     supervisor.follow_parent()
     roles = ("scheduler", "worker") if scheduler else ("worker",)
-    rota.run(roles=roles, queues=queues, concurrency=concurrency, verbose=verbose)
+    rota.run(roles=roles, queues=queues, tenants=tenants, concurrency=concurrency, verbose=verbose)
 
 
 def _supervise(
-    app: str,
-    queues: str | None,
-    concurrency: int | None,
-    processes: int,
-    *,
-    scheduler: bool,
-    verbose: bool,
+    app: str, processes: int, options: Mapping[str, object], flags: Mapping[str, bool]
 ) -> None:
     import asyncio  # noqa: PLC0415 - as above
 
     from rota.library.supervisor import Supervisor, command_of  # noqa: PLC0415 - as above
 
     arguments = ["worker", app]
-    arguments += ["--queues", queues] if queues else []
-    arguments += ["--concurrency", str(concurrency)] if concurrency else []
-    arguments += ["--scheduler"] if scheduler else []
-    arguments += ["--verbose"] if verbose else []
+    for name, value in options.items():
+        arguments += [name, str(value)] if value else []
+    arguments += [name for name, is_set in flags.items() if is_set]
     output.note(f"{processes} worker processes of {app}.")
     asyncio.run(Supervisor(command_of(arguments), processes, say=output.note).run())

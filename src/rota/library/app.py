@@ -15,7 +15,7 @@ from rota.library.lifecycle import CONCURRENCY, Start
 from rota.library.policies import length
 from rota.library.program import Program
 from rota.library.saga import Saga, parts
-from rota.library.settings import Given, read_queues, read_roles
+from rota.library.settings import Given, read_queues, read_roles, read_tenants
 from rota.library.task import AsyncTask, SyncTask, Task
 
 if TYPE_CHECKING:
@@ -46,6 +46,10 @@ class Rota(Program):
     `roles=()` is for a process that only enqueues. `app` names the program among others on the
     same database, `prune` deletes schedules that its code no longer has. Every setting of
     `rota.toml` may be given by its name.
+
+    Its schedules and tasks belong to `tenant`, and its worker runs nothing of any other tenant,
+    unless `tenants=["alpha", "beta"]` or `tenants="all"` says so: each tenant named there can run
+    every task registered here, with arguments of its choosing.
     """
 
     def __init__(
@@ -57,6 +61,7 @@ class Rota(Program):
         prune: bool = False,
         timezone: str | None = None,
         tenant: str | None = None,
+        tenants: Iterable[str] | str | None = None,
         roles: Iterable[str] | str | None = None,
         queues: Iterable[str] | str | None = None,
         concurrency: int = CONCURRENCY,
@@ -73,6 +78,7 @@ class Rota(Program):
         self._prune = prune
         self._timezone = timezone
         self._tenant = tenant
+        self._tenants = read_tenants(tenants)
         self._queues = read_queues(queues)
         self._concurrency = concurrency
         self._stop_grace = length(stop_grace)
@@ -233,6 +239,7 @@ class Rota(Program):
             registry=self.registry,
             declaration=self._collected.declaration(version=self._version, prune=self._prune),
             tenant=self._tenant,
+            tenants=self._tenants,
             queues=self._queues,
             concurrency=self._concurrency,
             stop_grace=self._stop_grace,

@@ -25,12 +25,14 @@ from rota.tenants import sql as tenants_sql
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Mapping
+    from uuid import UUID
 
     from rota.clock import Clock
     from rota.config import Config
     from rota.db import Database, Listener, Tx
     from rota.events import Bus
     from rota.library.declaration import Declaration
+    from rota.library.settings import AllTenants
     from rota.runtime.opening import Opened
     from rota.runtime.parts import Engine, Stop
     from rota.tenants.tenant import Tenant
@@ -51,6 +53,8 @@ class Start:
     registry: Registry
     declaration: Declaration
     tenant: str | None = None
+    tenants: tuple[str, ...] | AllTenants | None = None
+    """The tenants that its worker serves; without them, its own alone."""
     queues: tuple[str, ...] | None = None
     """The lanes that its worker serves; without them, those of its tasks and all built-in ones."""
     concurrency: int = CONCURRENCY
@@ -81,6 +85,7 @@ async def started(start: Start, *, bus: Bus, stop: Stop) -> AsyncGenerator[Start
         lanes=embedding.built_in,
         open_callers=embedding.open_callers,
         declare=embedding.declare,
+        find_tenants=embedding.find_tenants,
         concurrency=start.concurrency,
         has_client=True,
         has_secrets=bool(embedding.built_in) or "api" in start.config.roles,
@@ -116,6 +121,7 @@ class _Embedding:
     def __init__(self, start: Start) -> None:
         self._start = start
         self._tenant: Tenant | None = None
+        self._db: Database | None = None
         self.declarer: Declarer | None = None
 
     @property
@@ -135,6 +141,7 @@ class _Embedding:
     async def declare(self, stack: AsyncExitStack, engine: Engine) -> None:
         """Before anything fires, and once the others can see that this node is there."""
         opened = engine.opened
+        self._db = opened.db
         self._tenant = await find_tenant(opened.db, self._start.tenant)
         await set_or_late(engine.session.made, _SESSION_TIMEOUT, engine.clock)
         self.declarer = Declarer(
@@ -152,6 +159,15 @@ class _Embedding:
         )
         loop.start()
         stack.push_async_callback(loop.stop)
+
+    async def find_tenants(self) -> frozenset[UUID] | None:
+        """The tenants that the worker serves, its own among them; None for all of them."""
+        assert self._tenant is not None and self._db is not None, "declare comes first"
+        wanted = self._start.tenants
+        if wanted == "all":
+            return None
+        served = [await find_tenant(self._db, name, "tenants") for name in wanted or ()]
+        return frozenset((self._tenant.id, *(each.id for each in served)))
 
     def running(self, opened: Opened, news: Listener, bus: Bus, clock: Clock) -> Running:
         assert self._tenant is not None, "declare comes first"
@@ -174,8 +190,11 @@ def _running(
     )
 
 
-async def find_tenant(db: Database, name: str | None) -> Tenant:
-    """The tenant of this name, which somebody must have made; the default one without a name."""
+async def find_tenant(db: Database, name: str | None, setting: str = "tenant") -> Tenant:
+    """The tenant of this name, which must exist; the default one without a name.
+
+    `setting` is where the name was given, for the error.
+    """
 
     async def find(tx: Tx) -> Tenant | None:
         if name is None:
@@ -185,6 +204,6 @@ async def find_tenant(db: Database, name: str | None) -> Tenant:
     found = await db.run(find, read_only=False)
     if found is None:
         raise InvalidConfig(
-            (f"tenant: expected one that exists, got {name!r}: make it with `rota tenant add`",)
+            (f"{setting}: expected one that exists, got {name!r}: make it with `rota tenant add`",)
         )
     return found

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Self
 from rota.events import Bus
 from rota.library.errors import NotRunning
 from rota.library.lifecycle import started
-from rota.library.settings import read_queues, read_roles
+from rota.library.settings import read_queues, read_roles, read_tenants
 from rota.runtime.parts import Stop
 from rota.runtime.run import until_asked, with_signals
 from rota.telemetry import log
@@ -60,6 +60,7 @@ class Program(ABC):
         *,
         roles: Iterable[str] | str | None = None,
         queues: Iterable[str] | str | None = None,
+        tenants: Iterable[str] | str | None = None,
         concurrency: int | None = None,
         api: bool = False,
         host: str | None = None,
@@ -85,6 +86,7 @@ class Program(ABC):
                 start,
                 config=replace(start.config, roles=read_roles(wanted) or ()),
                 queues=read_queues(queues) or start.queues,
+                tenants=read_tenants(tenants) or start.tenants,
                 concurrency=concurrency or start.concurrency,
             )
 

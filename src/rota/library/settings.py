@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from rota import config as configuration
 from rota.config import Config
@@ -17,6 +17,10 @@ if TYPE_CHECKING:
 
 USUAL_ROLES: Final = ("scheduler", "worker")
 """What a program does that says nothing else: an API is for `rota serve`, or `api=True`."""
+
+AllTenants = Literal["all"]
+MAX_TENANTS: Final = 100
+"""Named by one program: each costs a claim one look into the queue for each lane."""
 
 _FLAG = re.compile(r"\(flag --([\w-]+)\)")
 
@@ -86,6 +90,21 @@ def read_queues(given: Iterable[str] | str | None) -> tuple[str, ...] | None:
     if not queues:
         raise InvalidConfig(("queues: expected the names of queues, got none: leave it out",))
     return queues
+
+
+def read_tenants(given: Iterable[str] | str | None) -> tuple[str, ...] | AllTenants | None:
+    """The tenants by name, each once; "all" for every tenant there is or will be."""
+    if given is None or given == "all":
+        return given
+    names = given.split(",") if isinstance(given, str) else list(given)
+    tenants = tuple(dict.fromkeys(name.strip() for name in names if name.strip()))
+    if not tenants or "all" in tenants:
+        got = "none: leave it out" if not tenants else "`all` next to names: say it alone"
+        raise InvalidConfig((f'tenants: expected the names of tenants, or "all", got {got}',))
+    if len(tenants) > MAX_TENANTS:
+        wrong = f'tenants: expected up to {MAX_TENANTS} names, got {len(tenants)}: say "all"'
+        raise InvalidConfig((wrong,))
+    return tenants
 
 
 def _in_python(error: InvalidConfig) -> InvalidConfig:

@@ -16,7 +16,7 @@ from rota.queue import claim_sql as sql
 from rota.queue.fairness import Turns, Want, wants_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
     from datetime import datetime, timedelta
 
     from rota.db import Row, Tx
@@ -114,6 +114,14 @@ class _Ask:
     worker: UUID
     lead: timedelta
     visibility: timedelta
+    tenants: Sequence[UUID] | None
+
+    async def look(self, lanes: Sequence[str], places: int, after: UUID) -> list[Row]:
+        """What `claim_sql` finds in these lanes of the tenants that are served."""
+        args = (lanes, self.worker, places, self.lead, self.visibility, after)
+        if self.tenants is None:
+            return await self.tx.fetch(sql.CLAIM, *args)
+        return await self.tx.fetch(sql.CLAIM_FOR, *args, self.tenants)
 
 
 @dataclass(slots=True)
@@ -133,9 +141,13 @@ async def claim(
     limit: int,
     lead: timedelta,
     visibility: timedelta,
+    tenants: Collection[UUID] | None = None,
     standing: Standing | None = None,
 ) -> list[Claim]:
     """Up to `limit` firings that are due within `lead`, fairly shared between tenants (TN3).
+
+    `tenants` are those that the worker serves, all tenants without it: no other tenant's firing is
+    ever claimed, whatever its lane is called.
 
     In proportion to the weights of the tenants that have work; no tenant above its cap, over all
     workers (TN2); by priority (TN4), then the oldest first, within a tenant. Whoever claims again
@@ -148,7 +160,8 @@ async def claim(
     """
     # Who keeps none draws lots: also those who claim once and are gone are fair, taken together.
     standing = standing or Standing(turns=Turns(by_lot=True))
-    ask = _Ask(tx=tx, lanes=lanes, worker=worker, lead=lead, visibility=visibility)
+    served = None if tenants is None else list(tenants)
+    ask = _Ask(tx=tx, lanes=lanes, worker=worker, lead=lead, visibility=visibility, tenants=served)
     rows = await _look(ask, limit, standing)
     claims = [_claim(row, row["weight"]) for row in rows if row["id"] is not None]
     if claims:
@@ -183,9 +196,7 @@ async def _look(ask: _Ask, limit: int, standing: Standing) -> list[Row]:
     while True:
         # Beyond the first look nobody is known to be alone.
         places = max(limit, 0) if standing.after == _NOBODY else 0
-        rows = await ask.tx.fetch(
-            sql.CLAIM, lanes, ask.worker, places, ask.lead, ask.visibility, standing.after
-        )
+        rows = await ask.look(lanes, places, standing.after)
         standing.after = rows[0]["after"] or _NOBODY
         standing.first_at = rows[0]["first_at"]
         ends -= standing.after == _NOBODY

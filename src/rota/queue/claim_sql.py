@@ -8,6 +8,10 @@ The bound on `available_at` is a subquery so that it is worked out once and can 
 condition; a bare clock_timestamp() would be compared row by row. Looking at each run by itself
 keeps the index's order whatever the version of PostgreSQL and whatever the planner believes, also
 in a plan kept from when the queue was empty.
+
+A worker claims for all tenants (`CLAIM`) or only for the tenants it serves (`CLAIM_FOR`). The two
+differ in how they find runs and in nothing else. They are two statements, because a condition that
+may be absent cannot be an index condition of a plan that serves both.
 """
 
 # ruff: noqa: S608 - joined from literals alone, as LiteralString proves
@@ -55,6 +59,37 @@ _RUNS: LiteralString = """
     )
 """
 
+# The same for the tenants $7 alone: one look into the index for each lane and tenant, so that what
+# waits for other tenants costs nothing. Tenants in order, as $6 says where to go on.
+_RUNS_FOR: LiteralString = """
+    runs AS (
+        SELECT f.*
+          FROM (SELECT DISTINCT u.tenant_id
+                  FROM unnest((SELECT $7::uuid[])) AS u(tenant_id)
+                 WHERE u.tenant_id > (SELECT $6::uuid)
+                 ORDER BY u.tenant_id) AS t
+         CROSS JOIN unnest((SELECT $1::text[])) AS l(lane)
+         CROSS JOIN LATERAL (
+               SELECT q.lane, q.tenant_id, q.priority, q.available_at
+                 FROM queue q
+                WHERE q.lane = l.lane AND q.tenant_id = t.tenant_id
+                  AND q.state IN ('waiting', 'retrying')
+                ORDER BY q.lane, q.tenant_id, q.priority DESC, q.available_at
+                LIMIT 1) AS f
+         UNION ALL
+        SELECT n.*
+          FROM runs r
+         CROSS JOIN LATERAL (
+               SELECT q.lane, q.tenant_id, q.priority, q.available_at
+                 FROM queue q
+                WHERE q.lane = r.lane AND q.tenant_id = r.tenant_id
+                  AND q.priority < r.priority
+                  AND q.state IN ('waiting', 'retrying')
+                ORDER BY q.lane, q.tenant_id, q.priority DESC, q.available_at
+                LIMIT 1) AS n
+    )
+"""
+
 # The rows of a run `w` that are due, the oldest first.
 _OF_RUN: LiteralString = """
                SELECT q.ctid AS place
@@ -88,10 +123,8 @@ _TAKE: LiteralString = """
 # Whoever claims for a tenant with a cap holds its lock until the end of the transaction, and counts
 # after that (SHARE): two who counted at the same time would exceed the cap together. A tenant whose
 # lock another claimer has is left to that one. Nobody waits, and nobody at all for the others.
-CLAIM: LiteralString = (
-    "WITH RECURSIVE "
-    + _RUNS
-    + """, found AS MATERIALIZED (
+_OF_RUNS: LiteralString = (
+    """, found AS MATERIALIZED (
         SELECT * FROM runs LIMIT 512
     ), due AS MATERIALIZED (
         SELECT f.lane, f.tenant_id, f.priority, f.available_at,
@@ -133,6 +166,9 @@ CLAIM: LiteralString = (
       LEFT JOIN due d ON NOT (SELECT alone.is FROM alone)
 """
 )
+
+CLAIM: LiteralString = "WITH RECURSIVE " + _RUNS + _OF_RUNS
+CLAIM_FOR: LiteralString = "WITH RECURSIVE " + _RUNS_FOR + _OF_RUNS
 
 # For each tenant $1 as many as $3 says, or as its cap $6 still allows, from its runs: those from $7
 # to $8 of all the runs, which are lanes $9 and priorities $10, in the order wanted.

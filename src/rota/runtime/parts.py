@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Collection, Mapping
     from contextlib import AsyncExitStack
     from datetime import timedelta
+    from uuid import UUID
 
     from rota.clock import Clock
     from rota.config import Config
@@ -58,6 +59,8 @@ class Program:
     """Opens the callers of further lanes, closed again by the stack."""
     declare: Callable[[AsyncExitStack, Engine], Awaitable[None]] | None = None
     """Called when the node has a name, and before it fires or claims anything."""
+    find_tenants: Callable[[], Awaitable[frozenset[UUID] | None]] | None = None
+    """Finds the tenants its worker serves, after `declare`; a worker without it serves them all."""
     concurrency: int | None = None
     """Attempts at once; the worker's usual number without it."""
     has_client: bool = False
@@ -132,10 +135,12 @@ async def _start_worker(
     callers = await _built_in(stack, engine, config, program.lanes, callback)
     if program.open_callers is not None:
         callers |= program.open_callers(stack, engine)
+    tenants = None if program.find_tenants is None else await program.find_tenants()
     worker = Worker(
         opened.db,
         id_=engine.node.id,
         callers=callers,
+        tenants=tenants,
         listener=engine.news,
         pace=_pace(config, program),
         limits=host_limits(config),

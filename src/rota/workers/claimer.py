@@ -45,6 +45,7 @@ class Claimer:
         worker: UUID,
         *,
         lanes: Collection[str],
+        tenants: frozenset[UUID] | None,
         pace: Pace,
         holdings: Holdings,
         agenda: Agenda,
@@ -57,6 +58,7 @@ class Claimer:
         self._db = db
         self._worker = worker
         self._lanes = tuple(lanes)
+        self._tenants = tenants
         self._pace = pace
         self._holdings = holdings
         self._agenda = agenda
@@ -112,6 +114,7 @@ class Claimer:
                 limit=limit,
                 lead=self._lead(),
                 visibility=self._pace.visibility,
+                tenants=self._tenants,
                 standing=self._standing,
             )
             schedules = await self._definitions.of(tx, claims)

@@ -50,7 +50,8 @@ class Worker:
     """Claims the firings of some lanes and makes their attempts.
 
     `id_` is the node's: when the node's session ends, its claims are rescued at once. `callers` has
-    what to do for each lane. Without a `listener` (on `news.CHANNELS`) it learns of cancelled
+    what to do for each lane. `tenants` are those it serves, all tenants without them: it claims
+    nothing of any other. Without a `listener` (on `news.CHANNELS`) it learns of cancelled
     firings by its heartbeat, and of manual runs by its poll. `limits` is how much it asks of one
     host. `has_tokens` says that callers send a token along, so that a target can take the work on
     and complete it later.
@@ -62,6 +63,7 @@ class Worker:
         *,
         id_: UUID,
         callers: Mapping[str, Caller],
+        tenants: frozenset[UUID] | None = None,
         listener: Listener | None = None,
         pace: Pace | None = None,
         limits: Limits | None = None,
@@ -70,6 +72,8 @@ class Worker:
         has_tokens: bool = False,
     ) -> None:
         self.id = id_
+        self.tenants = tenants
+        """The tenants it serves; None for all of them."""
         self.pace = pace = pace or Pace()
         self._db = db
         self._listener = listener
@@ -86,6 +90,7 @@ class Worker:
             db,
             id_,
             lanes=callers.keys(),
+            tenants=tenants,
             pace=pace,
             holdings=holdings,
             agenda=self._agenda,
