@@ -9,7 +9,16 @@ from rota.api.problems import Problem
 from rota.api.saying import says
 from rota.schedules.definition import Definition
 from rota.schedules.replaying import MAX_MANY
-from rota.tenants.fields import FASTEST, MAX_COUNT, MAX_NAME, MAX_WEIGHT, NAME_PATTERN, SLOWEST
+from rota.targets.celery import PATTERN
+from rota.tenants.fields import (
+    FASTEST,
+    MAX_COUNT,
+    MAX_NAME,
+    MAX_PATTERNS,
+    MAX_WEIGHT,
+    NAME_PATTERN,
+    SLOWEST,
+)
 
 
 class Page(msgspec.Struct, frozen=True, kw_only=True):
@@ -132,6 +141,12 @@ _TENANT: dict[str, Any] = {
     "request_rate": _RATE,
     "max_schedules": _COUNT,
     "min_interval": {"type": ["string", "number", "null"]},
+    "celery_allow": {
+        "type": ["array", "null"],
+        "maxItems": MAX_PATTERNS,
+        "items": {"type": "string", "pattern": PATTERN},
+        "description": "Celery tasks it may send, as TASK@QUEUE with * and ?; none without it",
+    },
 }
 
 

@@ -88,6 +88,7 @@ class Tenant(msgspec.Struct, frozen=True, kw_only=True):
     request_rate: float | None
     max_schedules: int | None
     min_interval: str
+    celery_allow: tuple[str, ...]
     created_at: datetime
 
 
@@ -121,6 +122,7 @@ def tenant(each: tenants.Tenant) -> Tenant:
         request_rate=each.request_rate,
         max_schedules=each.max_schedules,
         min_interval=durations.compact(each.min_interval),
+        celery_allow=each.celery_allow,
         created_at=each.created_at,
     )
 

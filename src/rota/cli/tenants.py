@@ -1,6 +1,6 @@
 """`rota tenant`: whom schedules belong to, for whoever runs the installation."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 import typer
 
@@ -20,6 +20,14 @@ Quota = Annotated[int | None, typer.Option("--max-schedules", help="Schedules it
 Interval = Annotated[
     str | None, typer.Option("--min-interval", help='How often one may fire, such as "60s".')
 ]
+CeleryAllow = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--celery-allow",
+        metavar="TASK@QUEUE",
+        help='Celery tasks it may send, with * and ?; once for each, or "" for none.',
+    ),
+]
 
 app = output.commands("Administer tenants.")
 _COLUMNS = (
@@ -38,6 +46,7 @@ def add(
     request_rate: Requests = None,
     max_schedules: Quota = None,
     min_interval: Interval = None,
+    celery_allow: CeleryAllow = None,
     server: api.Url = None,
     data_dir: DataDir = None,
     file: File = None,
@@ -52,6 +61,7 @@ def add(
         request_rate=request_rate,
         max_schedules=max_schedules,
         min_interval=min_interval,
+        celery_allow=None if celery_allow is None else [each for each in celery_allow if each],
     )
     _show(client.post("/v1/tenants", {"name": name, **terms}), as_json=as_json)
 
@@ -99,6 +109,7 @@ def edit(
     request_rate: Requests = None,
     max_schedules: Quota = None,
     min_interval: Interval = None,
+    celery_allow: CeleryAllow = None,
     server: api.Url = None,
     data_dir: DataDir = None,
     file: File = None,
@@ -112,6 +123,7 @@ def edit(
         request_rate=request_rate,
         max_schedules=max_schedules,
         min_interval=min_interval,
+        celery_allow=None if celery_allow is None else [each for each in celery_allow if each],
     )
     if not terms:
         raise InvalidInput("expected something to change, such as --weight 3; got nothing")
@@ -143,7 +155,7 @@ def _find(client: api.Client, named: str) -> dict[str, Any]:
     raise CallerError(f"expected a tenant's name or id, got {named!r}; `rota tenant list` has them")
 
 
-def _terms(**terms: float | str | None) -> dict[str, Any]:
+def _terms(**terms: float | str | list[str] | None) -> dict[str, Any]:
     return {name: value for name, value in terms.items() if value is not None}
 
 
@@ -155,4 +167,6 @@ def _show(tenant: dict[str, Any], *, as_json: bool) -> None:
 
 
 def _cell(value: object) -> str:
+    if isinstance(value, list):
+        return " ".join(str(each) for each in cast("list[object]", value)) or "-"
     return "-" if value is None else str(value)

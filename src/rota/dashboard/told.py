@@ -22,7 +22,7 @@ def target(definition: Definition) -> str:
     if definition.target_url is not None:
         return f"{definition.method} {definition.target_url}"
     if definition.job_type is not None:
-        return f"task {definition.job_type} in the queue {definition.queue}"
+        return f"task {definition.job_type} in the queue {definition.lane}"
     if definition.stream is not None:
         return f"stream {definition.stream}"
     if definition.celery_task is not None:

@@ -493,6 +493,8 @@ CREATE INDEX schedules_by_type ON rota.schedules USING btree (tenant_id, job_typ
 CREATE INDEX schedules_of_calendar ON rota.schedules USING btree (tenant_id, calendar, id) WHERE (calendar IS NOT NULL);
 CREATE INDEX schedules_paused_together ON rota.schedules USING btree (tenant_id, id) WHERE (paused_together AND (status = 'paused'::text));
 CREATE INDEX schedules_paused_until ON rota.schedules USING btree (paused_until) WHERE ((paused_until IS NOT NULL) AND (status = 'paused'::text));
+CREATE INDEX schedules_with_steps ON rota.schedules USING btree (tenant_id, id) WHERE (definition ? 'steps'::text);
+CREATE INDEX schedules_without_queue ON rota.schedules USING btree (tenant_id, job_type) WHERE ((job_type IS NOT NULL) AND (NOT (definition ? 'queue'::text)));
 CREATE TRIGGER forget_timer AFTER DELETE ON rota.schedules FOR EACH ROW EXECUTE FUNCTION rota.forget_timer();
 CREATE TRIGGER forget_timers AFTER TRUNCATE ON rota.schedules FOR EACH STATEMENT EXECUTE FUNCTION rota.forget_timers();
 CREATE TRIGGER forget_words AFTER DELETE ON rota.schedules FOR EACH ROW EXECUTE FUNCTION rota.keep_words();
@@ -583,6 +585,20 @@ CREATE POLICY engine ON rota.signing_secrets AS PERMISSIVE FOR ALL TO CURRENT_US
 CREATE POLICY tenant ON rota.signing_secrets AS PERMISSIVE FOR ALL TO rota_tenant USING ((tenant_id = rota.current_tenant())) WITH CHECK ((tenant_id = rota.current_tenant()));
 GRANT DELETE, INSERT, SELECT, UPDATE ON rota.signing_secrets TO rota_tenant;
 
+CREATE TABLE rota.task_queues (
+    tenant_id uuid NOT NULL,
+    task text NOT NULL,
+    queue text NOT NULL,
+    program text NOT NULL,
+    CONSTRAINT task_queues_pkey PRIMARY KEY (tenant_id, task),
+    CONSTRAINT task_queues_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES rota.tenants(id) ON DELETE CASCADE
+);
+ALTER TABLE rota.task_queues ENABLE ROW LEVEL SECURITY;
+ALTER TABLE rota.task_queues FORCE ROW LEVEL SECURITY;
+CREATE POLICY engine ON rota.task_queues AS PERMISSIVE FOR ALL TO CURRENT_USER USING (true) WITH CHECK (true);
+CREATE POLICY tenant ON rota.task_queues AS PERMISSIVE FOR ALL TO rota_tenant USING ((tenant_id = rota.current_tenant())) WITH CHECK ((tenant_id = rota.current_tenant()));
+GRANT SELECT ON rota.task_queues TO rota_tenant;
+
 CREATE TABLE rota.tenants (
     id uuid NOT NULL,
     name text NOT NULL,
@@ -593,6 +609,7 @@ CREATE TABLE rota.tenants (
     min_interval interval DEFAULT '00:01:00'::interval NOT NULL,
     created_at timestamp with time zone DEFAULT now() NOT NULL,
     request_rate double precision,
+    celery_allow text[] DEFAULT '{}'::text[] NOT NULL,
     CONSTRAINT tenants_pkey PRIMARY KEY (id),
     CONSTRAINT tenants_name_key UNIQUE (name),
     CONSTRAINT tenants_create_rate_check CHECK ((create_rate > (0)::double precision)),

@@ -7,6 +7,7 @@ import weakref
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, Unpack, cast, overload
 
+from rota.errors import InvalidConfig
 from rota.library import naming
 from rota.library.collected import Collected, trigger_of
 from rota.library.declaration import read_version
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from rota.library.decorating import Decorator
     from rota.library.policies import Length, Policies, SchedulePolicies
     from rota.library.saga import Step
+    from rota.library.settings import AllTenants
     from rota.library.standing_in import StandIn
     from rota.library.when import When
     from rota.workers.tasks.context import Context
@@ -43,9 +45,10 @@ class Rota(Program):
     rota = Rota("postgresql://…")           # or ROTA_DSN in the environment
 
     Any number of processes may run the same program on one database: each slot fires once.
-    `roles=()` is for a process that only enqueues. `app` names the program among others on the
-    same database, `prune` deletes schedules that its code no longer has. Every setting of
-    `rota.toml` may be given by its name.
+    `roles=()` is for a process that only enqueues. `name` is the program's among others on the same
+    database, and that of the queue in which its tasks wait unless they name another; without it,
+    that of its module. (`app` is an earlier word for it.) `prune` deletes schedules that its code
+    no longer has. Every setting of `rota.toml` may be given by its name.
 
     Its schedules and tasks belong to `tenant`, and its worker runs nothing of any other tenant,
     unless `tenants=["alpha", "beta"]` or `tenants="all"` says so: each tenant named there can run
@@ -56,6 +59,7 @@ class Rota(Program):
         self,
         dsn: str | None = None,
         *,
+        name: str | None = None,
         app: str | None = None,
         version: int | str | None = None,
         prune: bool = False,
@@ -78,17 +82,22 @@ class Rota(Program):
         self._prune = prune
         self._timezone = timezone
         self._tenant = tenant
-        self._tenants = read_tenants(tenants)
+        self._tenants: tuple[str, ...] | AllTenants | None = read_tenants(tenants)
         self._queues = read_queues(queues)
         self._concurrency = concurrency
         self._stop_grace = length(stop_grace)
-        self._collected = Collected(app or _caller_name())
+        self._collected = Collected(_one_name(name, app) or _caller_name())
         self._stand_in: weakref.ref[StandIn] | None = None
 
     @property
     def app(self) -> str:
         """What this program is called among others on the same database."""
         return self._collected.app
+
+    @property
+    def queue(self) -> str:
+        """The queue of its tasks that name no other."""
+        return self._collected.queue
 
     @property
     def tenant(self) -> str | None:
@@ -241,9 +250,17 @@ class Rota(Program):
             tenant=self._tenant,
             tenants=self._tenants,
             queues=self._queues,
+            own_queues=self.registry.queues | {self.queue},
             concurrency=self._concurrency,
             stop_grace=self._stop_grace,
         )
+
+
+def _one_name(name: str | None, app: str | None) -> str | None:
+    if name is not None and app is not None and name != app:
+        wrong = f"name: expected one name of the program, got {name!r} and app={app!r}"
+        raise InvalidConfig((wrong,))
+    return name or app
 
 
 def _task(rota: Rota, spec: TaskSpec, key: str, policies: dict[str, Any]) -> Task[..., Any]:

@@ -29,13 +29,16 @@ class Collected:
 
     def __init__(self, app: str) -> None:
         self.app = app
+        self.queue = naming.queue_name(app)
+        """Of tasks that name no other."""
         self.registry = Registry()
         self._items: dict[str, Declared] = {}
 
     def declaration(self, *, version: Version | None, prune: bool) -> Declaration:
         """All of it, for the database."""
         items = tuple(self._items.values())
-        return Declaration(self.app, items, version=version, prune=prune)
+        queues = {spec.name: spec.queue for spec in self.registry}
+        return Declaration(self.app, items, version=version, prune=prune, queues=queues)
 
     def spec(
         self,
@@ -54,7 +57,7 @@ class Collected:
                 field="name",
             )
         try:
-            spec = TaskSpec.of(function, name=name, queue=queue or "default", runs_in=runs_in)
+            spec = TaskSpec.of(function, name=name, queue=queue or self.queue, runs_in=runs_in)
             return self.registry.add(spec)
         except (InvalidTask, InvalidTarget) as error:
             raise InvalidDeclaration(f"{place}: {error}") from error

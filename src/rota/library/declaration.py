@@ -49,6 +49,8 @@ class Declaration:
     items: Sequence[Declared]
     version: Version | None = None
     prune: bool = False
+    queues: Mapping[str, str] = field(default_factory=dict[str, str])
+    """The queue of each task."""
 
     @cached_property
     def fingerprint(self) -> str:

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from rota.library import declared_sql as sql
 from rota.library.declaration import decide, plan
 from rota.library.errors import ForeignKey, InvalidDeclaration
 from rota.library.events import DeclarationWaits, SchedulesDeclared, SchedulesLeft
-from rota.schedules import fields, service
+from rota.schedules import fields, service, task_queues
 from rota.schedules.creating import anchor, insert
 from rota.schedules.errors import InvalidSchedule
 from rota.schedules.sql import now as time_of
 from rota.triggers.never import is_timed
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Mapping, Sequence
     from datetime import datetime
     from uuid import UUID
 
@@ -56,14 +57,17 @@ class Declarer:
         node_id: UUID,
         shards: int,
         bus: Bus,
+        served: Collection[UUID] = (),
         grace: timedelta = GRACE,
     ) -> None:
+        """`served` are further tenants, which may name its tasks without their queue as well."""
         self._db = db
         self._tenant = unlimited(tenant)
         self._ours = ours
         self._node_id = node_id
         self._shards = shards
         self._bus = bus
+        self._served = sorted({tenant.id, *served})
         self._grace = grace
         self._absences = 0
         self._told: str | None = None
@@ -71,6 +75,10 @@ class Declarer:
     async def declare(self, *, force: bool = False) -> Outcome:
         """Write what differs, if it is our turn; nothing is written when nothing differs."""
         # Repeatable: every write compares with what is there.
+        if await self._db.run(lambda tx: self._register(tx, force=force), repeatable=True):
+            # Before the schedules of the code are compared: those of an earlier build wait in
+            # another queue, and what they have waiting is to be moved and not taken back.
+            await self.adopt()
         outcome = await self._db.run(lambda tx: self._write(tx, force=force), repeatable=True)
         self._tell(outcome)
         return outcome
@@ -83,15 +91,42 @@ class Declarer:
         standing = await self._db.run(self._standing, read_only=True)
         current = standing.in_force
         ours = current is not None and current.fingerprint == self._ours.fingerprint
+        if ours:
+            await self.adopt()
         self._absences = 0 if ours or standing.is_alive else self._absences + 1
         if self._absences >= 2:
             self._absences = 0
             await self.declare()
 
+    async def adopt(self) -> None:
+        """Take schedules that name one of our tasks and no queue into the queue of the task.
+
+        Most find it when they are created. Those that were there before us do not, nor those whose
+        creation had begun when we registered our tasks.
+        """
+        queues = self._ours.queues
+        for tenant_id in self._served:
+            found = task_queues.BATCH
+            while found == task_queues.BATCH:
+                # One batch in a transaction, which holds up nobody for long.
+                found = await self._db.run(partial(_adopt, tenant_id=tenant_id, queues=queues))
+
     async def _standing(self, tx: Tx) -> sql.Standing:
         return await sql.standing(
             tx, self._tenant.id, self._ours.app, but=self._node_id, grace=self._grace
         )
+
+    async def _register(self, tx: Tx, *, force: bool) -> bool:
+        """Say in which queue each of our tasks is, if it is our turn; whether it is."""
+        ours, tenant = self._ours, self._tenant
+        await sql.lock(tx, tenant.id)
+        if decide(ours, await self._standing(tx), force=force) == "wait":
+            return False
+        known = await sql.known(tx, tenant.id, ours.app, [each.key for each in ours.items])
+        _refuse_foreign(ours.app, plan(ours, known))
+        for tenant_id in self._served:
+            await task_queues.register(tx, tenant_id, ours.app, ours.queues)
+        return True
 
     async def _write(self, tx: Tx, *, force: bool) -> Outcome:
         ours, tenant = self._ours, self._tenant
@@ -130,6 +165,10 @@ class Declarer:
             )
         if todo.left:
             self._bus.publish(SchedulesLeft(app=app, keys=_listed(todo.left)))
+
+
+async def _adopt(tx: Tx, *, tenant_id: UUID, queues: Mapping[str, str]) -> int:
+    return await task_queues.adopt(tx, tenant_id, queues)
 
 
 async def ensure_tasks(db: Database, tenant: Tenant, ours: Declaration, *, shards: int) -> None:

@@ -56,7 +56,9 @@ class Start:
     tenants: tuple[str, ...] | AllTenants | None = None
     """The tenants that its worker serves; without them, its own alone."""
     queues: tuple[str, ...] | None = None
-    """The lanes that its worker serves; without them, those of its tasks and all built-in ones."""
+    """The lanes that its worker serves; without them, its own queues and all built-in lanes."""
+    own_queues: frozenset[str] = frozenset()
+    """The program's own queue, and those that its tasks name."""
     concurrency: int = CONCURRENCY
     stop_grace: timedelta
 
@@ -85,7 +87,7 @@ async def started(start: Start, *, bus: Bus, stop: Stop) -> AsyncGenerator[Start
         lanes=embedding.built_in,
         open_callers=embedding.open_callers,
         declare=embedding.declare,
-        find_tenants=embedding.find_tenants,
+        served_tenants=lambda: embedding.tenants,
         concurrency=start.concurrency,
         has_client=True,
         has_secrets=bool(embedding.built_in) or "api" in start.config.roles,
@@ -121,7 +123,8 @@ class _Embedding:
     def __init__(self, start: Start) -> None:
         self._start = start
         self._tenant: Tenant | None = None
-        self._db: Database | None = None
+        self.tenants: frozenset[UUID] | None = frozenset()
+        """The tenants that the worker serves, its own among them; None for all of them."""
         self.declarer: Declarer | None = None
 
     @property
@@ -132,7 +135,7 @@ class _Embedding:
     def open_callers(self, stack: AsyncExitStack, engine: Engine) -> Mapping[str, Caller]:
         stack.callback(tell_failures(engine.bus))
         queues = self._start.queues
-        own = self._start.registry.queues if queues is None else queues
+        own = self._start.own_queues if queues is None else queues
         lanes = [lane for lane in own if lane not in BUILT_IN]
         return open_callers(
             stack, engine, self._start.registry, lanes, concurrency=self._start.concurrency
@@ -141,8 +144,9 @@ class _Embedding:
     async def declare(self, stack: AsyncExitStack, engine: Engine) -> None:
         """Before anything fires, and once the others can see that this node is there."""
         opened = engine.opened
-        self._db = opened.db
         self._tenant = await find_tenant(opened.db, self._start.tenant)
+        named = await self._named_tenants(opened.db)
+        self.tenants = None if named is None else named | {self._tenant.id}
         await set_or_late(engine.session.made, _SESSION_TIMEOUT, engine.clock)
         self.declarer = Declarer(
             opened.db,
@@ -151,6 +155,7 @@ class _Embedding:
             node_id=engine.node.id,
             shards=opened.prepared.installation.shards,
             bus=engine.bus,
+            served=named or (),
         )
         await self.declarer.declare()
         wait = every(declaring.INTERVAL, engine.clock)
@@ -160,14 +165,12 @@ class _Embedding:
         loop.start()
         stack.push_async_callback(loop.stop)
 
-    async def find_tenants(self) -> frozenset[UUID] | None:
-        """The tenants that the worker serves, its own among them; None for all of them."""
-        assert self._tenant is not None and self._db is not None, "declare comes first"
+    async def _named_tenants(self, db: Database) -> frozenset[UUID] | None:
         wanted = self._start.tenants
         if wanted == "all":
             return None
-        served = [await find_tenant(self._db, name, "tenants") for name in wanted or ()]
-        return frozenset((self._tenant.id, *(each.id for each in served)))
+        found = [await find_tenant(db, name, "tenants") for name in wanted or ()]
+        return frozenset(each.id for each in found)
 
     def running(self, opened: Opened, news: Listener, bus: Bus, clock: Clock) -> Running:
         assert self._tenant is not None, "declare comes first"

@@ -6,13 +6,19 @@ A module that is run (`python report.py`, `python -m app.report`) is called `__m
 
 from __future__ import annotations
 
+import hashlib
+import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from rota.targets.task import MAX_QUEUE, RESERVED_QUEUES
+
 if TYPE_CHECKING:
     from collections.abc import Callable
     from types import ModuleType
+
+_NOT_OF_A_QUEUE = re.compile(r"[^A-Za-z0-9_.-]+", re.ASCII)
 
 
 def task_name(function: Callable[..., Any]) -> str | None:
@@ -40,6 +46,15 @@ def module_name(module: str, main: ModuleType | None = None) -> str:
         return str(spec.name).removesuffix(".__main__")
     file = getattr(main, "__file__", None)
     return Path(file).stem if file else "main"
+
+
+def queue_name(program: str) -> str:
+    """The queue of a program that says no other: its name, in the letters a queue's may have."""
+    name = _NOT_OF_A_QUEUE.sub("-", program).strip("-.") or "main"
+    if len(name) > MAX_QUEUE:
+        digest = hashlib.sha256(program.encode()).hexdigest()[:12]
+        name = f"{name[: MAX_QUEUE - 13]}-{digest}"
+    return f"{name}-tasks" if name in RESERVED_QUEUES else name
 
 
 def where(function: Callable[..., Any]) -> str:

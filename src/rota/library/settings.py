@@ -94,8 +94,10 @@ def read_queues(given: Iterable[str] | str | None) -> tuple[str, ...] | None:
 
 def read_tenants(given: Iterable[str] | str | None) -> tuple[str, ...] | AllTenants | None:
     """The tenants by name, each once; "all" for every tenant there is or will be."""
-    if given is None or given == "all":
-        return given
+    if given is None:
+        return None
+    if given == "all":
+        return "all"
     names = given.split(",") if isinstance(given, str) else list(given)
     tenants = tuple(dict.fromkeys(name.strip() for name in names if name.strip()))
     if not tenants or "all" in tenants:

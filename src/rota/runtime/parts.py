@@ -14,6 +14,7 @@ from rota.runtime.scheduling import Scheduling
 from rota.runtime.targets import target_policy
 from rota.runtime.watching import start_watching
 from rota.schedules.definition import CELERY_LANE, HTTP_LANE, STREAM_LANE
+from rota.tenants.known import remembered_tenants
 from rota.workers.celery import CeleryCaller
 from rota.workers.http import HttpCaller
 from rota.workers.last_moment import LastMoment
@@ -59,8 +60,8 @@ class Program:
     """Opens the callers of further lanes, closed again by the stack."""
     declare: Callable[[AsyncExitStack, Engine], Awaitable[None]] | None = None
     """Called when the node has a name, and before it fires or claims anything."""
-    find_tenants: Callable[[], Awaitable[frozenset[UUID] | None]] | None = None
-    """Finds the tenants its worker serves, after `declare`; a worker without it serves them all."""
+    served_tenants: Callable[[], frozenset[UUID] | None] | None = None
+    """The tenants its worker serves, known after `declare`; a worker without it serves them all."""
     concurrency: int | None = None
     """Attempts at once; the worker's usual number without it."""
     has_client: bool = False
@@ -135,12 +136,11 @@ async def _start_worker(
     callers = await _built_in(stack, engine, config, program.lanes, callback)
     if program.open_callers is not None:
         callers |= program.open_callers(stack, engine)
-    tenants = None if program.find_tenants is None else await program.find_tenants()
     worker = Worker(
         opened.db,
         id_=engine.node.id,
         callers=callers,
-        tenants=tenants,
+        tenants=None if program.served_tenants is None else program.served_tenants(),
         listener=engine.news,
         pace=_pace(config, program),
         limits=host_limits(config),
@@ -168,8 +168,13 @@ async def _built_in(
     if STREAM_LANE in lanes:
         streams = StreamCaller(policy, last_moment=last_moment)
         callers[STREAM_LANE] = await stack.enter_async_context(streams)
-    if CELERY_LANE in lanes:
-        celery = CeleryCaller(config.celery_broker_url, last_moment=last_moment)
+    # Without a broker the lane is left to workers that have one.
+    if CELERY_LANE in lanes and config.celery_broker_url is not None:
+        celery = CeleryCaller(
+            config.celery_broker_url,
+            find_tenant=remembered_tenants(engine.opened.db, clock=engine.clock),
+            last_moment=last_moment,
+        )
         callers[CELERY_LANE] = stack.enter_context(celery)
     return callers
 

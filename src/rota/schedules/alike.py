@@ -111,6 +111,7 @@ class Reader:
             time.next_slot,
             fixed.window,
             time.warnings,
+            definition,
         )
 
     def _fix(self, frame: Definition, time: Time) -> Fixed:

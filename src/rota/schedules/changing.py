@@ -16,11 +16,13 @@ from rota.schedules import (
     after_links,
     arming,
     carry_sql,
+    celery_access,
     fields,
     live_sql,
     monitoring,
     names,
     sql,
+    task_queues,
     when,
 )
 from rota.schedules.creating import anchor, calendars_of, insert, stripped
@@ -205,7 +207,8 @@ async def _replace(
         targets=targets,
         calendars=await calendars_of(tx, tenant, whole),
     )
-    new = stripped(read.definition)
+    celery_access.require(tenant, read.definition)
+    new = await task_queues.place(tx, tenant.id, stripped(read.definition))
     schedule, outcome = held.schedule, "unchanged"
     if not fields.same(old, new):
         schedule, outcome = await _edit(tx, held, read, new), "updated"

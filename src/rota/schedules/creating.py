@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rota.errors import CallerError
-from rota.schedules import after_links, calendar_field, draft, making, sql
+from rota.schedules import after_links, calendar_field, celery_access, draft, making, sql
 from rota.schedules.alike import Reader
 from rota.schedules.calendars import sql as calendars_sql
 from rota.schedules.calendars.calendar import Calendars
@@ -234,9 +234,10 @@ async def read_many(
 
 
 async def _refused(tx: Tx, tenant: Tenant, drafts: Sequence[Draft]) -> dict[str, InvalidSchedule]:
-    """By key, those that must not follow whom they would follow."""
+    """By key, those that must not follow whom they would follow, or not send what they would."""
     following = [each.parsed.definition for each in drafts if each.parsed is not None]
-    return await after_links.refused(tx, tenant.id, following)
+    refused = await after_links.refused(tx, tenant.id, following)
+    return refused | celery_access.refused(tenant, drafts)
 
 
 def _refuse_all(wrong: Mapping[int, InvalidSchedule]) -> None:

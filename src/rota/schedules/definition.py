@@ -47,6 +47,8 @@ HTTP_LANE = "http"
 """The lane of everything that calls a URL; tasks are in the lane of their queue's name."""
 STREAM_LANE = "stream"
 CELERY_LANE = "celery"
+DEFAULT_QUEUE = "default"
+"""Of a task that was named without a queue and that no program has registered."""
 
 HTTP_TIMEOUT_SECONDS = 30
 TASK_TIMEOUT_SECONDS = 3600
@@ -92,7 +94,8 @@ class Definition(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     stream: str | None = None
     """A Redis stream, as redis://host/name."""
     celery_task: str | None = None
-    queue: str = "default"
+    queue: str | None = None
+    """Of a task or a Celery task; None when none was given."""
     steps: tuple[Step, ...] | None = None
     """Calls one after another, each with what undoes it."""
 
@@ -190,11 +193,11 @@ class Definition(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
                 url=self.target_url, method=self.method, headers=self.headers, body=self.body
             )
         if self.job_type is not None:
-            return TaskTarget(job_type=self.job_type, queue=self.queue)
+            return TaskTarget(job_type=self.job_type, queue=self.queue or DEFAULT_QUEUE)
         if self.stream is not None:
             return StreamTarget.read(self.stream)
         if self.celery_task is not None:
-            return CeleryTarget(task=self.celery_task, queue=self.queue)
+            return CeleryTarget(task=self.celery_task, queue=self.queue or DEFAULT_QUEUE)
         raise ContractBroken(f"the definition of {self.key!r} has no target")
 
     @property
@@ -206,7 +209,27 @@ class Definition(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
             return HTTP_LANE
         if self.stream is not None:
             return STREAM_LANE
-        return CELERY_LANE if self.celery_task is not None else self.queue
+        return CELERY_LANE if self.celery_task is not None else self.queue or DEFAULT_QUEUE
+
+    @property
+    def celery_targets(self) -> tuple[tuple[str, CeleryTarget], ...]:
+        """The Celery tasks that it sends, each with the field that names it."""
+        if self.celery_task is not None:
+            return (
+                (
+                    "celery_task",
+                    CeleryTarget(task=self.celery_task, queue=self.queue or DEFAULT_QUEUE),
+                ),
+            )
+        return tuple(
+            (f"{place}.celery_task", self.of_step(call).celery_targets[0][1])
+            for at, step in enumerate(self.steps or ())
+            for place, call in (
+                (f"steps[{at}]", step),
+                (f"steps[{at}].compensate", step.compensate),
+            )
+            if call is not None and call.celery_task is not None
+        )
 
     @property
     def host(self) -> str | None:

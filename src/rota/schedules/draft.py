@@ -34,6 +34,8 @@ class Draft(NamedTuple):
     window: timedelta
     """How late after its slot it may be due."""
     warnings: tuple[str, ...]
+    like: Definition
+    """Its definition, or that of another with the same target."""
     parsed: Parsed | None = None
     """All of it; None of one that follows nobody, is no monitor and has no calendar."""
 
@@ -50,6 +52,7 @@ def of(parsed: Parsed) -> Draft:
         slot=parsed.next_slot,
         window=definition.spread_window,
         warnings=parsed.warnings,
+        like=definition,
         parsed=parsed,
     )
 

@@ -16,6 +16,7 @@ import msgspec
 from rota import durations
 from rota.schedules import after, calendar_field, codes, monitor, names, steps, target_fields, when
 from rota.schedules.definition import (
+    DEFAULT_QUEUE,
     BackoffShape,
     Capture,
     Definition,
@@ -114,6 +115,8 @@ def write(definition: Definition) -> dict[str, Any]:
         value = getattr(definition, name)
         if value is not None and name not in other:
             fields[name] = _written(value)
+    if target in {"job_type", "celery_task"}:
+        fields.setdefault("queue", DEFAULT_QUEUE)
     if definition.steps is not None and not definition.timeout_seconds:
         # Each step has its own, the usual of its kind.
         del fields["timeout_seconds"]
@@ -126,6 +129,8 @@ def merge(definition: Definition, changes: Mapping[str, object]) -> dict[str, An
     A trigger or target takes the place of the one there is, with all that belonged to it alone.
     """
     fields = write(definition)
+    if definition.job_type is not None and definition.queue is None:
+        _drop(fields, ("queue",))
     if any(changes.get(name) is not None for name in names.TRIGGERS):
         _drop(fields, names.TRIGGERS)
         if changes.get("monitor") is not None:

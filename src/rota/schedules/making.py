@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from rota import ids
-from rota.schedules import after_links, draft, making_sql, monitoring, sql, when
+from rota.schedules import after_links, draft, making_sql, monitoring, sql, task_queues, when
 from rota.schedules import definition as definitions
 from rota.schedules.calendars import sql as calendars_sql
 from rota.schedules.errors import InvalidSchedule, Problem, QuotaReached
@@ -15,7 +15,7 @@ from rota.schedules.schedule import Schedule, shard_of
 from rota.tenants import create_pace
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from datetime import datetime
     from uuid import UUID
 
@@ -62,6 +62,7 @@ async def store(
     if not drafts:
         return []
     drafts = await _with_calendars(tx, tenant, drafts, anchor(now))
+    drafts = await _with_queues(tx, tenant, drafts)
     await _check_quota(tx, tenant, len(drafts))
     made = ids.several(len(drafts), at=now)
     left_out: set[UUID] = set()
@@ -163,6 +164,23 @@ def _with_calendar(made: Draft, current: Calendars, now: datetime) -> Draft:
     if slot is None and parsed.next_slot is not None:
         raise InvalidSchedule((Problem("calendar", when.no_future(trigger, now)),))
     return draft.of(replace(parsed, calendar=calendar, trigger=trigger, next_slot=slot))
+
+
+async def _with_queues(tx: Tx, tenant: Tenant, drafts: Sequence[Draft]) -> Sequence[Draft]:
+    """The same, those without a queue in the queue where a program has registered their task."""
+    tasks = frozenset[str]().union(*(task_queues.unplaced(each.like) for each in drafts))
+    queues = await task_queues.find(tx, tenant.id, tasks)
+    return [_with_queue(each, queues) for each in drafts] if queues else drafts
+
+
+def _with_queue(made: Draft, queues: Mapping[str, str]) -> Draft:
+    if not task_queues.unplaced(made.like) & queues.keys():
+        return made
+    if made.parsed is not None:
+        parsed = made.parsed
+        return draft.of(replace(parsed, definition=task_queues.placed(parsed.definition, queues)))
+    stored = task_queues.placed(definitions.decode(made.definition), queues)
+    return made._replace(definition=definitions.encode(stored), like=stored)
 
 
 async def _check_quota(tx: Tx, tenant: Tenant, more: int) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from rota.schedules import codes, names, steps, steps_fields
-from rota.schedules.definition import ASYNC_TIMEOUT_SECONDS
+from rota.schedules.definition import ASYNC_TIMEOUT_SECONDS, DEFAULT_QUEUE
 from rota.schedules.values import Values
 from rota.targets import CeleryTarget, HttpTarget, InvalidTarget, StreamTarget, TaskTarget
 from rota.targets.celery import USUAL_QUEUE
@@ -87,9 +87,9 @@ def permitted(values: Values, draft: dict[str, Any], targets: TargetPolicy) -> N
 
 def _task_target(values: Values, draft: dict[str, Any]) -> None:
     job_type = values.text("job_type", most=1_000, default=None)
-    queue = values.text("queue", most=1_000, default="default")
-    target = TaskTarget.read(job_type or "x", queue)
-    draft |= {"job_type": job_type, "queue": target.queue}
+    queue = values.text("queue", most=1_000, default=None)
+    TaskTarget.read(job_type or "x", queue or DEFAULT_QUEUE)
+    draft |= {"job_type": job_type, "queue": queue}
 
 
 def _stream_target(values: Values, draft: dict[str, Any]) -> None:

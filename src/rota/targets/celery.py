@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from rota.targets.errors import InvalidTarget, Problem, show
@@ -18,6 +19,10 @@ USUAL_QUEUE = "celery"
 
 _TASK = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.:/<>-]*", re.ASCII)
 _QUEUE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.:-]*", re.ASCII)
+# No brackets: what they mean differs from one kind of pattern to the next.
+_PATTERN = re.compile(r"[A-Za-z0-9_.:/<>*?-]+@[A-Za-z0-9_.:*?-]+", re.ASCII)
+PATTERN = f"^{_PATTERN.pattern}$"
+"""The same for those who read the API's description."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,6 +39,17 @@ class CeleryTarget:
         if problems:
             raise InvalidTarget(problems)
         return CeleryTarget(task=task, queue=queue)
+
+
+def is_pattern(text: str) -> bool:
+    """Whether it is TASK@QUEUE, in which * stands for anything and ? for one character."""
+    return len(text) <= MAX_TASK + MAX_QUEUE + 1 and _PATTERN.fullmatch(text) is not None
+
+
+def matches(pattern: str, target: CeleryTarget) -> bool:
+    """Whether the pattern is of this task and this queue."""
+    task, _, queue = pattern.partition("@")
+    return fnmatchcase(target.task, task) and fnmatchcase(target.queue, queue)
 
 
 def _task_problems(task: str) -> Iterator[Problem]:

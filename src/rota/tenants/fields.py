@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast
 
 from rota import durations
 from rota.errors import InvalidInput
+from rota.targets import celery
 from rota.tenants.tenant import MIN_INTERVAL
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 MAX_NAME: Final = 100
 MAX_WEIGHT: Final = 1_000
 MAX_COUNT: Final = 1_000_000_000
+MAX_PATTERNS: Final = 100
 _SHORTEST = timedelta(seconds=1)
 # One in eleven days. A rate so small that the database takes it for 0 would be a fault.
 SLOWEST: Final = 0.000001
@@ -42,6 +44,7 @@ class Terms:
     request_rate: float | None = None
     max_schedules: int | None = None
     min_interval: timedelta = MIN_INTERVAL
+    celery_allow: tuple[str, ...] = ()
 
 
 NAMES: Final = tuple(Terms.__dataclass_fields__)
@@ -80,6 +83,8 @@ def _read_one(name: str, value: object) -> object:
             return _rate(value, name)
         case "min_interval":
             return _interval(value)
+        case "celery_allow":
+            return _patterns(value)
         case _:
             return _whole(value, name, MAX_COUNT)
 
@@ -120,6 +125,19 @@ def _interval(value: object) -> timedelta:
     if length is None or not _SHORTEST <= length <= _LONGEST:
         raise _refused("min_interval", 'a length from 1 second to 1 day, such as "60s"', value)
     return length
+
+
+def _patterns(value: object) -> tuple[str, ...]:
+    if value is None:
+        return ()
+    given = cast("list[object]", value) if isinstance(value, list) else None
+    if given is None or len(given) > MAX_PATTERNS:
+        got = "another" if given is None else f"{len(given)} patterns"
+        raise _refused("celery_allow", f"a list of up to {MAX_PATTERNS} patterns", got)
+    for each in given:
+        if not isinstance(each, str) or not celery.is_pattern(each):
+            raise _refused("celery_allow", "TASK@QUEUE, such as reports.*@reports", each)
+    return tuple(dict.fromkeys(cast("list[str]", given)))
 
 
 def _length(value: object) -> timedelta | None:

@@ -6,9 +6,13 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Literal
 
+from rota.targets import celery
+
 if TYPE_CHECKING:
     from datetime import datetime
     from uuid import UUID
+
+    from rota.targets import CeleryTarget
 
 Scope = Literal["read", "write", "admin"]
 SCOPES: tuple[Scope, ...] = ("read", "write", "admin")
@@ -17,6 +21,9 @@ SCOPES: tuple[Scope, ...] = ("read", "write", "admin")
 DEFAULT_NAME = "default"
 MIN_INTERVAL = timedelta(seconds=60)
 """How often a schedule may fire, unless the operator says otherwise (TR16)."""
+
+_SHOWN = 5
+"""Patterns in a message."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,7 +42,25 @@ class Tenant:
     max_schedules: int | None = None
     min_interval: timedelta = MIN_INTERVAL
     """No schedule of it may have slots closer than this."""
+    celery_allow: tuple[str, ...] = ()
+    """Which Celery tasks it may send, as TASK@QUEUE; of the operator's own tenant, all."""
     created_at: datetime
+
+    @property
+    def is_operators(self) -> bool:
+        """Whether it is the tenant of those who run the installation."""
+        return self.name == DEFAULT_NAME
+
+    def wrong_with_celery(self, target: CeleryTarget) -> str | None:
+        """Why it may not send this Celery task; None when it may."""
+        if self.is_operators or any(celery.matches(each, target) for each in self.celery_allow):
+            return None
+        allowed = ", ".join(self.celery_allow[:_SHOWN]) or "none"
+        more = ", …" if len(self.celery_allow) > _SHOWN else ""
+        return (
+            f"the tenant {self.name} may not send {target.task} to Celery's queue {target.queue}: "
+            f"expected one of those the operator has allowed (celery_allow: {allowed}{more})"
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +75,7 @@ class Principal:
     @property
     def is_operator(self) -> bool:
         """Whether it speaks for the installation: an admin key of the default tenant."""
-        return self.tenant.name == DEFAULT_NAME and self.may("admin")
+        return self.tenant.is_operators and self.may("admin")
 
     def may(self, scope: Scope) -> bool:
         """Whether the right is among its own; admin may write, and who may write may read."""

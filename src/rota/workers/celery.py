@@ -22,10 +22,17 @@ from rota.workers.fill import Unsendable, names_in
 from rota.workers.last_moment import Ready
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+    from uuid import UUID
+
     from rota.queue.claim import Claim
     from rota.schedules.schedule import Schedule
+    from rota.tenants.tenant import Tenant
     from rota.workers.last_moment import LastMoment
     from rota.workers.request import Request
+
+    FindTenant = Callable[[UUID], Awaitable[Tenant | None]]
+    """The tenant of this id, as it is now or was a second ago."""
 
 THREADS: Final = 8
 """Messages that are sent at once: each blocks a thread until the broker has it."""
@@ -35,15 +42,16 @@ _SOCKET_SECONDS: Final = 10
 
 
 class CeleryCaller:
-    """Sends to `broker_url`; without one, every firing fails and says what to set.
+    """Sends to `broker_url` what `find_tenant`'s tenant may send.
 
-    with CeleryCaller("redis://broker/0") as celery: ...
+    with CeleryCaller("redis://broker/0", find_tenant=…) as celery: ...
     """
 
     def __init__(
-        self, broker_url: str | None = None, *, last_moment: LastMoment | None = None
+        self, broker_url: str, *, find_tenant: FindTenant, last_moment: LastMoment | None = None
     ) -> None:
         self._broker_url = broker_url
+        self._find_tenant = find_tenant
         self._last_moment = last_moment
         self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="rota celery")
         self._lock = threading.Lock()
@@ -62,13 +70,15 @@ class CeleryCaller:
             timeout=definition.timeout.total_seconds(),
         )
 
+    async def require_permission(self, claim: Claim, target: CeleryTarget) -> None:
+        """`Unsendable` when its tenant may not send it, or no longer."""
+        tenant = await self._find_tenant(claim.tenant_id)
+        wrong = "its tenant is gone" if tenant is None else tenant.wrong_with_celery(target)
+        if wrong is not None:
+            raise Unsendable(wrong)
+
     async def ready(self, claim: Claim, request: Request) -> Ready:
         """The request with its secrets filled in."""
-        if self._broker_url is None:
-            raise Unsendable(
-                "no broker is configured on this worker: set celery_broker_url "
-                "(ROTA_CELERY_BROKER_URL) to where your Celery workers listen"
-            )
         if self._last_moment is None:
             if names := names_in(request):
                 raise Unsendable(f"expected the secret {min(names)}, got no key ring to open it by")
@@ -132,6 +142,7 @@ class CeleryCall:
     async def send(self) -> Reply:
         try:
             async with asyncio.timeout(self.timeout):
+                await self.caller.require_permission(self.claim, self.target)
                 template = content.template("SEND", "", self.payload, {})
                 ready = await self.caller.ready(self.claim, template)
                 return await ready.scrub(await self._publish(ready.request.body))
@@ -164,7 +175,7 @@ def arguments(payload: object) -> tuple[list[Any], dict[str, Any]]:
     return [payload], {}
 
 
-def _application(broker_url: str | None) -> Any:
+def _application(broker_url: str) -> Any:
     try:
         # An extra, and without types.
         from celery import Celery  # noqa: PLC0415  # pyright: ignore[reportMissingTypeStubs]
@@ -176,7 +187,7 @@ def _application(broker_url: str | None) -> Any:
     app.conf.update(
         broker_connection_timeout=_CONNECT_SECONDS,
         broker_pool_limit=THREADS,
-        broker_transport_options=_transport_options(broker_url or ""),
+        broker_transport_options=_transport_options(broker_url),
     )
     return app
 

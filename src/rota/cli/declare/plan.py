@@ -115,7 +115,8 @@ def make(
 
 def differences(wanted: Wanted, standing: Standing) -> dict[str, tuple[Any, Any]]:
     """Every field that differs, as (old, new); None where there is no value."""
-    old, new = standing.written, wanted.written
+    old = standing.written
+    new = _with_their_queues(wanted.written, wanted.given, old)
     found = {
         name: (old.get(name), new.get(name))
         for name in (*new, *(name for name in old if name not in new))
@@ -127,6 +128,34 @@ def differences(wanted: Wanted, standing: Standing) -> dict[str, tuple[Any, Any]
     if wanted.enabled is not None and wanted.enabled != runs and not ended:
         found["enabled"] = (runs, wanted.enabled)
     return found
+
+
+def _with_their_queues(
+    new: dict[str, Any], given: Mapping[str, Any], old: Mapping[str, Any]
+) -> dict[str, Any]:
+    """What a file leaves open is as it is: a task without a queue is where its program has it."""
+    whole = {**new}
+    if given.get("queue") is None and _same_task(new, old):
+        whole["queue"] = old["queue"]
+    steps = old.get("steps")
+    if steps and len(steps) == len(new.get("steps") or ()):
+        whole["steps"] = [
+            _step_with_queue(each, was) for each, was in zip(new["steps"], steps, strict=True)
+        ]
+    return whole
+
+
+def _step_with_queue(new: Mapping[str, Any], old: Mapping[str, Any]) -> dict[str, Any]:
+    step = {**new}
+    if "queue" not in new and "queue" in old and _same_task(new, old):
+        step["queue"] = old["queue"]
+    if new.get("compensate") and old.get("compensate"):
+        step["compensate"] = _step_with_queue(new["compensate"], old["compensate"])
+    return step
+
+
+def _same_task(new: Mapping[str, Any], old: Mapping[str, Any]) -> bool:
+    return new.get("job_type") is not None and new["job_type"] == old.get("job_type")
 
 
 def _compared(name: str, written: Mapping[str, Any]) -> Any:

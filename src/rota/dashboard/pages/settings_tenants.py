@@ -168,6 +168,7 @@ def _terms(tenant: Tenant) -> dict[str, str]:
     """A tenant's limits as one would type them."""
     values = {name: getattr(tenant, name) for name in fields.NAMES}
     values["min_interval"] = durations.compact(tenant.min_interval)
+    values["celery_allow"] = " ".join(tenant.celery_allow)
     return {
         name: f"{value:g}" if isinstance(value, float) else str(value or "")
         for name, value in values.items()
@@ -186,6 +187,8 @@ def _given(typed: dict[str, str]) -> dict[str, object]:
 def _value(name: str, text: str) -> object:
     if not text:
         return None
+    if name == "celery_allow":
+        return text.split()
     if name in _WHOLE and text.isascii() and text.isdecimal() and len(text) < 20:
         return int(text)
     if name in {"create_rate", "request_rate"}:

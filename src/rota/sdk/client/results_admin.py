@@ -17,6 +17,7 @@ class Tenant(Result, frozen=True, kw_only=True):
     request_rate: float | None = None
     max_schedules: int | None = None
     min_interval: str | None = None
+    celery_allow: tuple[str, ...] = ()
 
 
 class Key(Result, frozen=True, kw_only=True):

@@ -23,6 +23,7 @@ class TenantFields(TypedDict, total=False):
     request_rate: float | None
     max_schedules: int | None
     min_interval: Length | None
+    celery_allow: Sequence[str] | None
 
 
 def create_tenant(
