@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.celery_worker import celery_worker
+from tests.db.library_kit import RULES
 from tests.db.queue_support import (
     SECOND,
     attempt_rows,
     fire,
     firing_rows,
     make_schedule,
+    queue_rows,
     some_worker,
     take,
 )
@@ -20,8 +22,9 @@ from tests.db.test_workers_pool import QUICK
 from tests.process.serving import eventually
 from tests.redis_server import RedisServer, redis_server
 
-from rota import ids
+from rota import Rota, ids
 from rota.events import Bus, Recorder
+from rota.tenants.known import remembered_tenants
 from rota.workers.celery import CeleryCaller, arguments
 from rota.workers.events import FiringFinished, FiringRetried
 from rota.workers.pool import Worker
@@ -31,6 +34,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from rota.db import Database
+    from rota.schedules.schedule import Schedule
 
 pytestmark = pytest.mark.timeout(90)
 
@@ -46,10 +50,10 @@ def broker(server: RedisServer) -> str:
 
 
 @asynccontextmanager
-async def working(db: Database, broker_url: str | None) -> AsyncGenerator[Recorder]:
+async def working(db: Database, broker_url: str) -> AsyncGenerator[Recorder]:
     bus = Bus()
     recorder = Recorder(bus)
-    with CeleryCaller(broker_url) as celery:
+    with CeleryCaller(broker_url, find_tenant=remembered_tenants(db)) as celery:
         worker = Worker(db, id_=some_worker(), callers={"celery": celery}, pace=QUICK, bus=bus)
         async with worker:
             yield recorder
@@ -57,7 +61,19 @@ async def working(db: Database, broker_url: str | None) -> AsyncGenerator[Record
 
 async def sending(db: Database, **fields: Any) -> Any:
     usual: dict[str, Any] = {"target_url": None, "celery_task": "proj.tasks.add", "queue": "celery"}
-    return await make_schedule(db, **usual | fields)
+    schedule = await make_schedule(db, **usual | fields)
+    await allow(db, schedule, "proj.tasks.*@*")
+    return schedule
+
+
+async def allow(db: Database, schedule: Schedule, *patterns: str) -> None:
+    """Let its tenant send these, and no others."""
+    async with db.transaction() as tx:
+        await tx.execute(
+            "UPDATE tenants SET celery_allow = $2 WHERE id = $1",
+            schedule.tenant_id,
+            list(patterns),
+        )
 
 
 @pytest.mark.parametrize(
@@ -105,7 +121,7 @@ async def test_every_attempt_has_the_same_task_id(db: Database, redis: RedisServ
     schedule = await sending(db)
     await fire(db, schedule, lane="celery")
     (claim,) = await take(db, some_worker(), lanes=("celery",))
-    with CeleryCaller(broker(redis)) as celery:
+    with CeleryCaller(broker(redis), find_tenant=remembered_tenants(db)) as celery:
         replies = [await celery.prepare(claim, schedule).send() for _ in range(2)]
     assert {reply.body.decode() for reply in replies} == {ids.to_text(ids.Kind.FIRING, claim.id)}
     assert {reply.error for reply in replies} == {None}
@@ -133,11 +149,41 @@ async def test_a_broker_that_is_away_is_tried_again_and_its_address_stays_unsaid
     assert (await firing_rows(db))[id_]["attempt"] > 1
 
 
-async def test_without_a_broker_a_firing_is_dead_and_says_what_to_set(db: Database) -> None:
+@pytest.mark.parametrize("allowed", [(), ("proj.tasks.add@mail",), ("proj.tasks.a@*", "*.sub@*")])
+async def test_a_permission_that_was_withdrawn_ends_the_firing_unsent(
+    db: Database, redis: RedisServer, allowed: tuple[str, ...]
+) -> None:
     schedule = await sending(db)
-    async with working(db, None) as recorder:
+    await allow(db, schedule, *allowed)
+    async with working(db, broker(redis)) as recorder:
         id_ = await fire(db, schedule, lane="celery")
-        await recorder.wait_for(FiringFinished)
+        ended = await recorder.wait_for(FiringFinished, timeout=30 * SECOND)
+    assert ended.status == "dead"
     row = (await firing_rows(db))[id_]
     assert (row["status"], row["attempt"]) == ("dead", 1)
-    assert "celery_broker_url (ROTA_CELERY_BROKER_URL)" in row["reason"]
+    assert "may not send proj.tasks.add to Celery's queue celery" in row["reason"]
+    assert "celery_allow" in row["reason"]
+    with redis.opened() as client:
+        assert client.keys("*") == []
+
+
+async def test_a_worker_without_a_broker_leaves_celery_tasks_to_those_that_have_one(
+    dsn: str, db: Database, redis: RedisServer
+) -> None:
+    """It claims nothing of that lane: the firing waits, and is sent once a broker is set."""
+    rules: dict[str, Any] = {**RULES, "tenants": "all"}
+    schedule = await sending(db, payload=[2, 3])
+    id_ = await fire(db, schedule, lane="celery")
+    own = Rota(dsn, name="one", **rules)
+
+    @own.task
+    async def look() -> str:
+        return "done"
+
+    async with own:
+        assert await (await look.enqueue()).result(timeout=30) == "done"
+    row = (await queue_rows(db))[id_]
+    assert (row["state"], row["attempt"]) == ("waiting", 0)
+    async with Rota(dsn, name="two", celery_broker_url=broker(redis), **rules) as rota:
+        ended = await Recorder(rota.running.bus).wait_for(FiringFinished, timeout=30 * SECOND)
+    assert (ended.firing_id, ended.status) == (id_, "succeeded")

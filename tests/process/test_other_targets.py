@@ -85,12 +85,18 @@ def test_a_celery_task_is_run_by_a_worker_that_knows_nothing_of_rota(
     assert PASSWORD not in (home / "serve.log").read_text("utf-8")
 
 
-def test_without_a_broker_the_run_says_what_to_set(home: Path) -> None:
+def test_without_a_broker_the_run_waits_for_a_worker_that_has_one(
+    home: Path, redis: RedisServer
+) -> None:
+    broker = f"redis://:{PASSWORD}@127.0.0.1:{redis.port}/0"
     with serving(home) as server:
         _add(server, "sum", "0 0 1 1 *", "--celery-task", "proj.tasks.add")
-        server.rota("trigger", "sum")
-        (run,) = eventually(lambda: server.rota("runs", "sum", "--status", "dead", "--json").json)
-        assert "celery_broker_url (ROTA_CELERY_BROKER_URL)" in run["reason"]
+        fired = server.rota("trigger", "sum", "--json").json
+        (run,) = server.rota("runs", "sum", "--json").json
+        assert (run["id"], run["status"], run["attempt"]) == (fired["id"], "waiting", 0)
+        assert server.stop() == 0
+    with serving(home, ROTA_CELERY_BROKER_URL=broker) as server:
+        assert _succeeded(server, "sum")["id"] == fired["id"]
         two = server.rota("add", "both", "every day", "https://a.example", "--celery-task", "t")
         assert two.code == 2
         assert "one of them only" in two.err

@@ -11,11 +11,13 @@ from tests.unit.workers import made
 
 import rota
 from rota.targets import OPEN
+from rota.tenants.tenant import Tenant
 from rota.workers.celery import CeleryCaller
 from rota.workers.streams import StreamCaller
 
 if TYPE_CHECKING:
     from types import ModuleType
+    from uuid import UUID
 
     import pytest
 
@@ -44,7 +46,11 @@ async def test_a_celery_task_without_celery_is_a_permanent_failure_that_names_th
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     _forget(monkeypatch, "celery")
-    with CeleryCaller("redis://127.0.0.1:1/0") as celery:
+
+    async def operators(id_: UUID) -> Tenant:
+        return Tenant(id=id_, name="default", created_at=made.SLOT)
+
+    with CeleryCaller("redis://127.0.0.1:1/0", find_tenant=operators) as celery:
         reply = await celery.prepare(made.claim(), made.schedule(**CELERY)).send()
     assert reply.permanent
     assert "pip install 'rota[celery]'" in (reply.error or "")
