@@ -50,10 +50,10 @@ def module_name(module: str, main: ModuleType | None = None) -> str:
 
 def queue_name(program: str) -> str:
     """The queue of a program that says no other: its name, in the letters a queue's may have."""
-    name = _NOT_OF_A_QUEUE.sub("-", program).strip("-.") or "main"
-    if len(name) > MAX_QUEUE:
+    name = _NOT_OF_A_QUEUE.sub("-", program).strip("-.")
+    if not name or len(name) > MAX_QUEUE:
         digest = hashlib.sha256(program.encode()).hexdigest()[:12]
-        name = f"{name[: MAX_QUEUE - 13]}-{digest}"
+        name = f"{name[: MAX_QUEUE - 13] or 'program'}-{digest}"
     return f"{name}-tasks" if name in RESERVED_QUEUES else name
 
 

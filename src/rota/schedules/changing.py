@@ -208,7 +208,8 @@ async def _replace(
         calendars=await calendars_of(tx, tenant, whole),
     )
     celery_access.require(tenant, read.definition)
-    new = await task_queues.place(tx, tenant.id, stripped(read.definition))
+    restated = fields.restated(stripped(read.definition), old)
+    new = await task_queues.place(tx, tenant.id, restated)
     schedule, outcome = held.schedule, "unchanged"
     if not fields.same(old, new):
         schedule, outcome = await _edit(tx, held, read, new), "updated"

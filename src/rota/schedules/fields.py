@@ -258,11 +258,27 @@ _WRITERS: dict[type, Callable[[Any], Any]] = {
 }
 
 
+def restated(new: Definition, old: Definition) -> Definition:
+    """The same, without a queue that only says again what is shown of one that was not given.
+
+    Whoever sends back what was read must not pin a task to `default` by it.
+    """
+    if old.queue is None and new.queue == DEFAULT_QUEUE and new.job_type == old.job_type:
+        return msgspec.structs.replace(new, queue=None)
+    return new
+
+
+def _compared(definition: Definition) -> Definition:
+    task = definition.job_type is not None and definition.queue is None
+    queue = DEFAULT_QUEUE if task else definition.queue
+    return msgspec.structs.replace(definition, enabled=True, queue=queue)
+
+
 def same(one: Definition, other: Definition) -> bool:
-    """Whether nothing has changed but how it should begin."""
+    """Whether nothing has changed but how it should begin, as far as it is shown."""
     # The payload once more, as JSON: to Python {"on": 1} and {"on": true} are equal.
     return (
-        msgspec.structs.replace(one, enabled=True) == msgspec.structs.replace(other, enabled=True)
+        _compared(one) == _compared(other)
         and same_json(one.payload, other.payload)
         and (one.steps is None or same_json(write(one)["steps"], write(other)["steps"]))
     )

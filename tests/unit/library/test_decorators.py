@@ -38,7 +38,7 @@ def test_a_schedule_is_declared_with_its_function_as_a_task() -> None:
         "text": "every weekday at 9am",
         "timezone": "America/New_York",
         "job_type": f"{__name__}.{_inside('morning_report')}",
-        "queue": "default",
+        "queue": "billing",
         "max_attempts": 5,
         "tags": ["app:billing"],
     }
@@ -95,7 +95,7 @@ def test_a_task_is_called_as_before_and_has_a_schedule_of_its_own() -> None:
     assert fields["overlap_policy"] == "allow"
     assert fields["queue"] == "images"
     assert fields["timeout_seconds"] == "2m"
-    assert rota.registry.queues == {"default", "images"}
+    assert rota.registry.queues == {rota.queue, "images"}
 
 
 def test_a_task_may_have_schedules_that_begin_with_its_policies() -> None:
@@ -242,9 +242,9 @@ def test_a_saga_is_a_schedule_of_tasks_with_what_undoes_them() -> None:
             "max_attempts": 2,
             "job_type": book.name,
             "queue": "bookings",
-            "compensate": {"job_type": cancel.name, "queue": "default"},
+            "compensate": {"job_type": cancel.name, "queue": "travel"},
         },
-        {"name": "cancel", "job_type": cancel.name, "queue": "default"},
+        {"name": "cancel", "job_type": cancel.name, "queue": "travel"},
     ]
     assert rota.saga("daily", [book], when="every day at 9am").key == "daily"
     assert items(rota)["daily"].fields["text"] == "every day at 9am"

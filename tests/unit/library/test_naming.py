@@ -6,7 +6,10 @@ import functools
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 
+import pytest
+
 from rota.library import naming
+from rota.targets import TaskTarget
 
 
 def main(**attributes: object) -> ModuleType:
@@ -30,3 +33,27 @@ def test_what_has_no_name_of_its_own_gets_none() -> None:
     assert naming.task_name(functools.partial(print, "x")) is None
     assert naming.task_name(main) == f"{__name__}.main"
     assert naming.where(main).endswith("test_naming.py:12, main")
+
+
+@pytest.mark.parametrize(
+    ("program", "queue"),
+    [
+        ("shop", "shop"),
+        ("shop.tasks", "shop.tasks"),
+        ("my shop", "my-shop"),
+        ("größe", "gr-e"),
+        ("-x.", "x"),
+        ("celery", "celery-tasks"),
+        ("http", "http-tasks"),
+    ],
+)
+def test_a_programs_queue_has_its_name_as_far_as_a_queue_may(program: str, queue: str) -> None:
+    assert naming.queue_name(program) == queue
+    TaskTarget.read("t", queue)
+
+
+@pytest.mark.parametrize("programs", [("x" * 120, "x" * 121), ("счёт", "отчёт")])
+def test_names_that_no_queue_can_have_are_queues_of_their_own(programs: tuple[str, str]) -> None:
+    one, other = map(naming.queue_name, programs)
+    assert one != other
+    TaskTarget.read("t", one)

@@ -30,7 +30,7 @@ def test_what_is_not_given_has_the_written_defaults() -> None:
     http, task = read(MORNING).definition, read(TASK).definition
     assert (http.timeout_seconds, task.timeout_seconds) == (30, 3600)  # HX2
     assert (http.method, http.lane, http.host) == ("POST", "http", "acme.example")
-    assert (task.queue, task.lane, task.host) == ("default", "default", None)
+    assert (task.queue, task.lane, task.host) == (None, "default", None)
     assert http.timezone == "America/New_York"
     assert task.timezone == "UTC"  # TZ1
     assert (task.misfire_policy, task.misfire_cap) == ("fire_late", 10)
@@ -387,9 +387,12 @@ def test_what_is_written_reads_as_the_same_definition(
 ) -> None:
     parsed = read({**given_, **trigger, **target})
     written = fields.write(parsed.definition)
-    assert read(written).definition == parsed.definition
+    assert fields.same(read(written).definition, parsed.definition)
+    assert fields.restated(read(written).definition, parsed.definition) == parsed.definition
     assert definition.decode(definition.encode(parsed.definition)) == parsed.definition
-    assert fields.merge(parsed.definition, {}) == written
+    merged = fields.merge(parsed.definition, {})
+    assert read(merged).definition == parsed.definition
+    assert written == merged | {name: written[name] for name in written if name == "queue"}
 
 
 anything = st.recursive(

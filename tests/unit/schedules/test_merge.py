@@ -42,7 +42,7 @@ def test_a_target_takes_the_place_of_the_one_there_is_with_all_that_was_its_own(
     after = changed(webhook, job_type="reports.send")
     assert (after.target_url, after.headers, after.timeout_seconds) == (None, {}, 3600)
     back = changed({**TASK, "queue": "slow"}, target_url="https://a.example")
-    assert (back.job_type, back.queue, back.timeout_seconds) == (None, "default", 30)
+    assert (back.job_type, back.queue, back.timeout_seconds) == (None, None, 30)
 
 
 def test_the_same_target_with_another_url_keeps_its_headers() -> None:
