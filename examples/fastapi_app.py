@@ -8,7 +8,7 @@ from fastapi import FastAPI
 
 from rota import Rota
 
-rota = Rota(app="users", timezone="Europe/Madrid")
+rota = Rota(name="users", timezone="Europe/Madrid")
 app = FastAPI(lifespan=rota.lifespan)
 
 welcomed: list[str] = []

@@ -4,7 +4,7 @@ import asyncio
 
 from rota import Context, Discard, Retry, Rota, TaskCancelled
 
-rota = Rota(app="payments")
+rota = Rota(name="payments")
 
 
 @rota.task(max_attempts=5, backoff="exponential", backoff_delay="1s", timeout="30s")

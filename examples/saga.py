@@ -9,7 +9,7 @@ from typing import Any
 
 from rota import Rota, TaskFailed
 
-rota = Rota(app="travel")
+rota = Rota(name="travel")
 
 
 @rota.task

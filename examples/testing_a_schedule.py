@@ -7,7 +7,7 @@ import pytest
 from rota import Context, Retry, Rota
 from rota.testing import TestKit
 
-rota = Rota(app="shop")
+rota = Rota(name="shop")
 bank = {"is_up": True}
 
 

@@ -10,7 +10,7 @@ from psycopg import AsyncConnection
 
 from rota import Rota
 
-rota = Rota(app="shop")
+rota = Rota(name="shop")
 
 
 @rota.task

@@ -8,11 +8,12 @@ from pathlib import Path
 
 from rota import Context, Rota
 
-rota = Rota(app="ledger", stop_grace=2)
+NAME = os.environ.get("PROGRAM", "ledger")
+rota = Rota(name=NAME, stop_grace=2)
 
 
 # A slow machine must not have slots skipped: each of them is counted.
-@rota.schedule("every second", overlap_policy="allow")
+@rota.schedule("every second", key="tick" if NAME == "ledger" else NAME, overlap_policy="allow")
 def tick(context: Context) -> None:
     """One line for each run: its slot, and who ran it."""
     line = f"{int(context.scheduled_for.timestamp())} {os.getpid()}\n"

@@ -20,12 +20,13 @@ PROGRAM = Path(__file__).with_name("library_program.py")
 SLOTS = 3
 
 
-def start(dsn: str, home: Path, *arguments: str) -> subprocess.Popen[str]:
+def start(dsn: str, home: Path, *arguments: str, **more: str) -> subprocess.Popen[str]:
     environment = {
         "HOME": str(home),
         "PATH": os.environ["PATH"],
         "ROTA_DSN": dsn,
         "LEDGER": str(home / "ledger"),
+        **more,
     }
     return subprocess.Popen(
         [sys.executable, *arguments],
@@ -108,3 +109,26 @@ def test_a_fork_starts_its_own_and_cannot_use_its_parents(dsn: str, tmp_path: Pa
     assert "started in process" in said
     assert "start it in each process after the fork" in said
     assert "started after the fork" in said
+
+
+async def test_two_programs_on_one_database_leave_each_others_slots_alone(
+    dsn: str, db: Database, tmp_path: Path
+) -> None:
+    """With default settings, and the same function: neither claims what is the other's."""
+    homes = {name: tmp_path / name for name in ("shop", "mail")}
+    for home in homes.values():
+        home.mkdir()
+    programs = {name: start(dsn, home, str(PROGRAM), PROGRAM=name) for name, home in homes.items()}
+    try:
+        until(lambda: all(len(runs(home)) >= SLOTS + 2 for home in homes.values()))
+    finally:
+        for program in programs.values():
+            program.send_signal(signal.SIGTERM)
+        said = {name: program.communicate(timeout=30)[0] for name, program in programs.items()}
+    assert not any("unknown" in each for each in said.values()), said
+    for name, home in homes.items():
+        require_each_slot_once(home)
+        assert {pid for _, pid in runs(home)} == {programs[name].pid}
+    async with db.transaction() as tx:
+        tries = await tx.fetch("SELECT DISTINCT attempt, status FROM firings")
+    assert [(row["attempt"], row["status"]) for row in tries] == [(1, "succeeded")]

@@ -27,7 +27,7 @@ def start(dsn: str, home: Path) -> subprocess.Popen[str]:
         "ROTA_DSN": dsn,
         "LEDGER": str(home),
     }
-    options = ["--queues", "default", "--concurrency", "2", "--processes", "2"]
+    options = ["--queues", "workshop", "--concurrency", "2", "--processes", "2"]
     return subprocess.Popen(
         [sys.executable, "-m", "rota", "worker", "worker_program:rota", *options],
         cwd=HERE,

@@ -19,7 +19,7 @@ noted = Noted(0)
 
 
 def program(dsn: str, *roles: str) -> tuple[Rota, Any, Any]:
-    rota = Rota(dsn, app="bench", roles=roles)
+    rota = Rota(dsn, name="bench", roles=roles)
 
     @rota.task
     async def noop() -> None:
