@@ -38,7 +38,7 @@ async def test_the_operators_tenant_sends_any_task_and_another_none(api: Api) ->
     _refused(await beta.put("/v1/schedules/by-key/k", SEND), "celery_task")
     items = {"items": [{"key": "a", **SEND}, {"key": "b", "interval": "5m", "job_type": "t"}]}
     _refused(await beta.post("/v1/schedules/bulk", items), "items[0].celery_task")
-    partly = (await beta.post("/v1/schedules/bulk?partial=true", items)).json()
+    partly = (await beta.post("/v1/schedules/bulk", items, partial="true")).json()
     assert (partly["created"], partly["failed"]) == (1, 1)
     own = (await beta.get("/v1/schedules")).json()["items"][0]
     path = f"/v1/schedules/{own['id']}"

@@ -291,7 +291,7 @@ async def test_a_login_of_one_tenant_enqueues_nothing_for_another(
     assert (await beta.get("/v1/schedules")).json()["items"] == []
     async with db.transaction() as tx:
         found = {row["name"]: row["id"] for row in await tx.fetch("SELECT id, name FROM tenants")}
-    for given in ("tenant => $1", "tenant => coalesce(NULL, $1)"):
+    for given in ("tenant => $1::uuid", "tenant => coalesce(NULL, $1::uuid)"):
         with pytest.raises(Exception, match="there is no task"):
             async with db.transaction(tenant=found["beta"]) as tx:
                 await tx.fetch(f"SELECT rota.enqueue('{TASK}', {given})", found["alpha"])  # pyright: ignore[reportArgumentType]

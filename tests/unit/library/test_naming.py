@@ -32,7 +32,7 @@ def test_what_has_no_name_of_its_own_gets_none() -> None:
     assert naming.task_name(lambda: None) is None
     assert naming.task_name(functools.partial(print, "x")) is None
     assert naming.task_name(main) == f"{__name__}.main"
-    assert naming.where(main).endswith("test_naming.py:12, main")
+    assert naming.where(main).endswith(f"test_naming.py:{main.__code__.co_firstlineno}, main")
 
 
 @pytest.mark.parametrize(
