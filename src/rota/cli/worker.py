@@ -12,7 +12,8 @@ App = Annotated[
     typer.Argument(metavar="MODULE:APP", help="Where the program's Rota is: shop.tasks:rota."),
 ]
 Queues = Annotated[
-    str | None, typer.Option(help="Serve these, such as default,reports; all of its tasks without.")
+    str | None,
+    typer.Option(help="Serve these queues, such as shop,reports; all of its own without."),
 ]
 Tenants = Annotated[
     str | None,
