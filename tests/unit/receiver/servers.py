@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Mapping
     from wsgiref.types import StartResponse, WSGIEnvironment
 
-    from rota.receiver import Receiver
+    from rota.receiver import Call, Receiver
     from rota.receiver.asgi import Message, Receive, Scope, Send
 
 
@@ -39,6 +39,7 @@ class Target:
     """To be answered one after another; then 200."""
     headers: dict[str, str] = field(default_factory=dict[str, str])
     bodies: list[bytes] = field(default_factory=list[bytes])
+    calls: list[Call] = field(default_factory=list["Call"])
     entered: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(0))
     may_go: threading.Event = field(default_factory=threading.Event)
 
@@ -57,6 +58,7 @@ class Target:
     async def asgi(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
             return
+        self.calls.append(scope["rota.call"])
         body = b""
         more = True
         while more:
@@ -70,6 +72,7 @@ class Target:
         await send({"type": "http.response.body", "body": b"ne"})
 
     def wsgi(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+        self.calls.append(environ["rota.call"])
         body = environ["wsgi.input"].read(int(environ["CONTENT_LENGTH"]))
         status = self.handle(body)
         start_response(f"{status} Said", [*self.headers.items(), ("Content-Length", "4")])
