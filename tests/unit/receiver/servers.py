@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import http.client
 import io
+import socket
 import threading
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from socketserver import ThreadingMixIn
 from typing import TYPE_CHECKING, Any
-from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
+from wsgiref.simple_server import WSGIRequestHandler, WSGIServer
 
 import uvicorn
 
@@ -102,26 +103,34 @@ class Client:
             connection.close()
 
 
+def _made(receiver: Receiver | Callable[[int], Receiver], port: int) -> Receiver:
+    """A receiver's key depends on its port, which is known only once it listens."""
+    return receiver(port) if callable(receiver) else receiver
+
+
 @contextmanager
-def asgi(receiver: Receiver, target: Target) -> Generator[Client]:
+def asgi(receiver: Receiver | Callable[[int], Receiver], target: Target) -> Generator[Client]:
     """uvicorn, in a thread."""
     started = threading.Event()
+    listening = socket.create_server(("127.0.0.1", 0))
+    port = listening.getsockname()[1]
 
     class Server(uvicorn.Server):
         async def startup(self, sockets: Any = None) -> None:
             await super().startup(sockets)
             started.set()
 
-    config = uvicorn.Config(receiver.asgi(target.asgi), port=0, log_level="critical")
-    server = Server(config)
-    thread = threading.Thread(target=server.run, daemon=True)
+    app = _made(receiver, port).asgi(target.asgi)
+    server = Server(uvicorn.Config(app, log_level="critical"))
+    thread = threading.Thread(target=server.run, args=([listening],), daemon=True)
     thread.start()
     assert started.wait(30)
     try:
-        yield Client(server.servers[0].sockets[0].getsockname()[1])
+        yield Client(port)
     finally:
         server.should_exit = True
         thread.join(30)
+        listening.close()
 
 
 class _Quiet(WSGIRequestHandler):
@@ -139,10 +148,9 @@ class _Threads(ThreadingMixIn, WSGIServer):
 
 def _wsgi(app: Callable[[Target], Any]) -> Any:
     @contextmanager
-    def serve(receiver: Receiver, target: Target) -> Generator[Client]:
-        with make_server(
-            "127.0.0.1", 0, receiver.wsgi(app(target)), server_class=_Threads, handler_class=_Quiet
-        ) as server:
+    def serve(receiver: Receiver | Callable[[int], Receiver], target: Target) -> Generator[Client]:
+        with _Threads(("127.0.0.1", 0), _Quiet) as server:
+            server.set_app(_made(receiver, server.server_port).wsgi(app(target)))
             thread = threading.Thread(target=server.serve_forever, daemon=True)
             thread.start()
             try:
