@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from rota import signatures
@@ -31,12 +32,18 @@ def signed_headers(
 ) -> dict[str, str]:
     """The signatures by each key: a receiver accepts any that it can verify."""
     id_, timestamp = headers[ID], headers[TIMESTAMP]
-    facts = {
-        lower: value for name, value in headers.items() if signatures.is_fact(lower := name.lower())
-    }
+    facts = {fact: value for name, value in headers.items() if (fact := _fact(name)) is not None}
     webhook = signatures.webhook_message(id_, timestamp, body)
     call = signatures.call_message(method, id_, timestamp, facts, body)
     return {
         SIGNATURE: signatures.signature(keys, webhook),
         CALL_SIGNATURE: signatures.signature(keys, call),
     }
+
+
+# A few names, over and over: Rota's own, and those that owners write.
+@lru_cache(maxsize=1_000)
+def _fact(name: str) -> str | None:
+    """The name in lower case, when the call's signature covers it."""
+    lower = name.lower()
+    return lower if signatures.is_fact(lower) else None
