@@ -207,7 +207,7 @@ def test_nothing_that_rota_says_can_be_changed_added_or_left_out(
     client: Client, target: Target, name: str, value: str
 ) -> None:
     """Each header that the plain signature does not cover."""
-    said = {"rota_attempt": "1", "rota_catch_up": "false", "rota_step": "pay"}
+    said: dict[str, Any] = {"rota_attempt": "1", "rota_catch_up": "false", "rota_step": "pay"}
     said |= {"rota_scheduled_for": "2026-03-09T13:00:00Z", "idempotency_key": "k"}
     said |= {"rota_token": "rft_1", "rota_callback": "https://rota.example/v1/firings/fir_1"}
     whole = signed(schedule="sch_1", fence=8, **said)
@@ -242,7 +242,7 @@ def test_a_plain_signature_alone_is_not_enough(client: Client, target: Target) -
 
 
 def test_the_application_is_given_what_was_verified(client: Client, target: Target) -> None:
-    said = {"rota_attempt": "3", "rota_catch_up": "true", "rota_firing_id": "fir_1"}
+    said: dict[str, Any] = {"rota_attempt": "3", "rota_catch_up": "true", "rota_firing_id": "fir_1"}
     said |= {"rota_scheduled_for": "2026-03-09T13:00:00Z"}
     assert client.post(BODY, signed(schedule="sch_1", fence=8, **said)).status == 200
     (call,) = target.calls
