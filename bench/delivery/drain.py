@@ -8,6 +8,7 @@ from uuid import uuid4
 
 from rota.clock import SystemClock
 from rota.db import Listener
+from rota.db.server_clock import DatabaseClock
 from rota.events import Bus
 from rota.queue.tokens import Tokens
 from rota.schedules.definition import HTTP_LANE
@@ -61,7 +62,7 @@ async def _as_served(stand: Stand, policy: TargetPolicy) -> HttpCaller:
     """With all that a server adds to a request: the signature, and the token of the attempt."""
     vault = Vault(Rings.fixed(RING))
     key = await stand.db.run(vault.token_key)
-    moment = LastMoment(stand.db, vault, clock=_CLOCK)
+    moment = LastMoment(stand.db, vault, time=DatabaseClock(_CLOCK))
     return HttpCaller(policy, last_moment=moment, callback=Callback(Tokens(key)))
 
 

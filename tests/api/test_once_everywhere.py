@@ -116,7 +116,8 @@ async def _key(_: Api) -> Request:
 
 
 async def _rotate(_: Api) -> Request:
-    return Request("/v1/signing-secret/rotate", {"overlap": "1h"}, {"overlap": "2h"})
+    body = {"overlap": "1h", "host": "example.com"}
+    return Request("/v1/signing-secret/rotate", body, {"overlap": "2h"})
 
 
 MADE: dict[str, Callable[[Api], Awaitable[Request]]] = {

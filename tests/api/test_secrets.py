@@ -134,7 +134,7 @@ async def test_without_a_ring_the_answer_says_what_to_set(engine: Engine) -> Non
         api = await caller(bare, client, "admin")
         for answer in (
             await api.put("/v1/secrets/A", {"value": CANARY}),
-            await api.get("/v1/signing-secret"),
+            await api.get("/v1/signing-secret", host="example.com"),
             await api.post("/v1/signing-secret/rotate"),
         ):
             assert "ROTA_SECRET_KEYS" in problem(answer, 503)["detail"]

@@ -82,13 +82,24 @@ async def test_the_signing_secret_shows_when_asked_for_and_looking_makes_none(
     assert "None yet" in await browser.page("/settings/signing")
     async with engine.db.transaction() as tx:
         assert await tx.fetch_value("SELECT count(*) FROM signing_secrets") == 0
-    shown = await browser.send("/settings/signing/show")
+    shown = await browser.send("/settings/signing/show", host="https://Example.com/hook")
     assert shown.headers["cache-control"] == "no-store"
+    assert "The key for example.com." in shown.text
     (secret,) = set(re.findall(r"whsec_[A-Za-z0-9+/=]{44}", shown.text))
     assert secret not in await browser.page("/settings/signing")
+    other = await browser.send("/settings/signing/show", host="example.com:8443")
+    assert secret not in other.text
+    assert (await browser.send("/settings/signing/show", host="no host")).status_code == 400
     answer = await browser.send("/settings/signing/rotate", overlap="1h")
     assert answer.headers["location"] == "/settings/signing?done=rotated"
-    assert "Version 2" in await browser.page("/settings/signing")
+    page = await browser.page("/settings/signing")
+    assert "Version 2" in page
+    assert "one key for all hosts" not in page
+    async with engine.db.transaction() as tx:
+        await tx.execute("UPDATE signing_secrets SET shared = true")
+    page = await browser.page("/settings/signing")
+    assert "one key for all hosts" in page
+    assert "one receiver can sign for another" in page
     assert (await browser.send("/settings/signing/rotate", overlap="9y")).status_code == 400
 
 

@@ -15,8 +15,10 @@ from tests.db.secrets_kit import put, tenant, vault
 from tests.unit.workers import made
 
 from rota.clock import ManualClock, SystemClock
+from rota.db.server_clock import DatabaseClock
 from rota.errors import OperatorError
-from rota.targets import OPEN
+from rota.receiver import verify_call
+from rota.targets import OPEN, signing_host
 from rota.tenants.secrets import Masked, Rings, Vault
 from rota.tenants.signing import SigningSecrets
 from rota.workers.http import HttpCaller
@@ -105,7 +107,9 @@ async def call(
     **fields: Any,
 ) -> tuple[Reply, str]:
     """One attempt: its reply, and what is remembered of the request."""
-    finish = last_moment or LastMoment(db, keeper or vault(), clock=clock or SystemClock())
+    finish = last_moment or LastMoment(
+        db, keeper or vault(), time=DatabaseClock(clock or SystemClock())
+    )
     async with HttpCaller(OPEN, last_moment=finish) as http:
         prepared = http.prepare(
             made.claim(tenant_id=owner), made.schedule(target_url=url, **fields)
@@ -134,7 +138,8 @@ async def test_secrets_arrive_and_come_back_as_nothing(
     assert "CANARY" not in seen
     assert "rota-firing-id" in seen.lower()
     assert "${secrets.A}" in shown
-    assert sink.headers["webhook-signature"].split(",")[1] not in seen
+    for name in ("webhook-signature", "rota-signature"):
+        assert sink.headers[name].split(",")[1] not in seen
 
 
 @pytest.mark.parametrize(
@@ -209,9 +214,14 @@ async def test_the_specifications_library_verifies_what_arrives(
     await call(db, owner, sink.url, payload=payload)
     assert sink.headers["webhook-id"] == sink.headers["rota-firing-id"]
     if payload is not None:
-        Webhook(secret.text).verify(sink.body, sink.headers)
+        key = secret.text_for(signing_host.of_url(sink.url))
+        Webhook(key).verify(sink.body, sink.headers)
+        verified = verify_call("POST", sink.headers, sink.body, [key], SystemClock().now())
+        assert verified.id == sink.headers["rota-firing-id"]
         with pytest.raises(WebhookVerificationError):
-            Webhook(secret.text).verify(sink.body + b" ", sink.headers)
+            Webhook(key).verify(sink.body + b" ", sink.headers)
+        with pytest.raises(WebhookVerificationError):
+            Webhook(secret.text_for("other.example")).verify(sink.body, sink.headers)
         with pytest.raises(WebhookVerificationError):
             Webhook("whsec_" + "A" * 32).verify(sink.body, sink.headers)
 
@@ -224,21 +234,46 @@ async def test_while_the_secrets_overlap_both_verify(db: Database, owner: UUID, 
         new, _ = await signing.rotate(tx, owner, overlap=timedelta(hours=1))
     await call(db, owner, sink.url, payload={})
     assert len(sink.headers["webhook-signature"].split()) == 2
+    host = signing_host.of_url(sink.url)
     for secret in (old, new):
-        Webhook(secret.text).verify(sink.body, sink.headers)
+        Webhook(secret.text_for(host)).verify(sink.body, sink.headers)
+        keys = [secret.text_for(host)]
+        verify_call("POST", sink.headers, sink.body, keys, SystemClock().now())
     async with db.transaction() as tx:
         await signing.rotate(tx, owner, overlap=timedelta())
     await call(db, owner, sink.url, payload={})
     assert len(sink.headers["webhook-signature"].split()) == 1
     with pytest.raises(WebhookVerificationError):
-        Webhook(new.text).verify(sink.body, sink.headers)
+        Webhook(new.text_for(host)).verify(sink.body, sink.headers)
+
+
+async def test_a_secret_from_before_signs_every_host_alike_until_it_is_rotated(
+    db: Database, owner: UUID, sink: Sink
+) -> None:
+    """Receivers that were given the tenant's one secret go on, and have the overlap to change."""
+    signing = SigningSecrets(vault())
+    async with db.transaction() as tx:
+        await signing.of(tx, owner)
+        await tx.execute("UPDATE signing_secrets SET shared = true WHERE tenant_id = $1", owner)
+        (before,) = await signing.of(tx, owner)
+    assert before.shared
+    await call(db, owner, sink.url, payload={})
+    Webhook(before.text_for("anything.example")).verify(sink.body, sink.headers)
+    async with db.transaction() as tx:
+        new, old = await signing.rotate(tx, owner)
+    assert (new.shared, old.shared) == (False, True)
+    await call(db, owner, sink.url, payload={})
+    Webhook(before.text_for("anything.example")).verify(sink.body, sink.headers)
+    Webhook(new.text_for(signing_host.of_url(sink.url))).verify(sink.body, sink.headers)
+    with pytest.raises(WebhookVerificationError):
+        Webhook(new.text_for("anything.example")).verify(sink.body, sink.headers)
 
 
 async def test_a_retired_secret_stops_signing_on_time_without_being_read_again(
     db: Database, owner: UUID, sink: Sink
 ) -> None:
     clock = ManualClock(datetime.now(UTC))  # noqa: TID251 - the database has the real one
-    finish = LastMoment(db, vault(), clock=clock)
+    finish = LastMoment(db, vault(), time=DatabaseClock(clock))
     async with db.transaction() as tx:
         await SigningSecrets(vault()).of(tx, owner)
         await SigningSecrets(vault()).rotate(tx, owner, overlap=timedelta(seconds=0.5))
@@ -253,7 +288,7 @@ async def test_a_changed_secret_is_used_within_a_second(
     db: Database, owner: UUID, sink: Sink
 ) -> None:
     clock = ManualClock(datetime.now(UTC))  # noqa: TID251 - the database has the real one
-    finish = LastMoment(db, vault(), clock=clock)
+    finish = LastMoment(db, vault(), time=DatabaseClock(clock))
     await put(db, vault(), owner, A="old value")
     await call(db, owner, sink.url, last_moment=finish, payload="${secrets.A}")
     await put(db, vault(), owner, A="new value")
@@ -276,7 +311,7 @@ async def test_a_herd_reads_its_secrets_once(db: Database, owner: UUID) -> None:
             reads += 1
             return await super().values(tx, wanted)
 
-    finish = LastMoment(db, Counting(vault()._rings), clock=SystemClock())
+    finish = LastMoment(db, Counting(vault()._rings), time=DatabaseClock(SystemClock()))
     caller = HttpCaller(OPEN, last_moment=finish)
     schedule = made.schedule(payload="${secrets.A}")
     claim = made.claim(tenant_id=owner)
@@ -303,7 +338,7 @@ async def test_one_secret_that_cannot_be_opened_fails_its_own_requests_alone(db:
             "WHERE tenant_id = $1",
             broken,
         )
-    moment = LastMoment(db, keys, clock=SystemClock())
+    moment = LastMoment(db, keys, time=DatabaseClock(SystemClock()))
     request = request_of(made.claim(), made.schedule(headers={"X-Key": "${secrets.NAME}"}))
     mine, theirs = await asyncio.gather(
         moment.complete(made.claim(tenant_id=whole), request),

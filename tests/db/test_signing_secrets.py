@@ -29,7 +29,7 @@ async def test_the_first_is_made_once_however_many_ask(db: Database) -> None:
 
     answers = await asyncio.gather(*(ask() for _ in range(6)))
     assert all(answer == answers[0] for answer in answers)
-    texts = {secrets[0].text for secrets in answers[0].values()}
+    texts = {secrets[0].text_for("x.example") for secrets in answers[0].values()}
     assert len(texts) == 5
     assert all(text.startswith("whsec_") for text in texts)
 
@@ -77,3 +77,21 @@ async def test_without_a_ring_it_is_off(db: Database) -> None:
     async with db.transaction() as tx:
         with pytest.raises(NoSecretKeys):
             await signing.of(tx, own)
+
+
+async def test_what_a_server_of_the_version_before_makes_is_shared(db: Database) -> None:
+    """It shows the secret itself to receivers: its statement knows nothing of keys per host."""
+    own, signing = await tenant(db), SigningSecrets(vault())
+    async with db.transaction() as tx:
+        (made,) = await signing.of(tx, own)
+        await tx.execute(
+            """WITH gone AS (DELETE FROM signing_secrets WHERE tenant_id = $1 RETURNING *)
+               INSERT INTO signing_secrets (tenant_id, version, key_id, nonce, ciphertext)
+               SELECT tenant_id, version + 1, key_id, nonce, ciphertext FROM gone""",
+            own,
+        )
+        shared = await tx.fetch_value(
+            "SELECT shared FROM signing_secrets WHERE tenant_id = $1", own
+        )
+        new, *_ = await signing.rotate(tx, await tenant(db))
+    assert (made.shared, shared, new.shared) == (False, True, False)

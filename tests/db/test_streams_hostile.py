@@ -16,6 +16,7 @@ from tests.redis_server import RedisServer, redis_server
 from tests.unit.workers import made
 
 from rota.clock import SystemClock
+from rota.db.server_clock import DatabaseClock
 from rota.targets import OPEN, TargetPolicy
 from rota.tenants.secrets import Masked, Rings, Vault
 from rota.tenants.secrets.ring import new_entry, parse
@@ -86,7 +87,7 @@ async def vault_with(db: Database, tenant: Any, **secrets: str) -> LastMoment:
     async with db.transaction() as tx:
         for name, value in secrets.items():
             await vault.put(tx, tenant, name, Masked(value))
-    return LastMoment(db, vault, clock=SystemClock())
+    return LastMoment(db, vault, time=DatabaseClock(SystemClock()))
 
 
 async def test_a_password_and_a_secret_in_the_payload_arrive_and_are_recorded_nowhere(

@@ -20,8 +20,10 @@ from tests.db.watch_kit import (
     sending,
 )
 
+from rota.clock import SystemClock
 from rota.events import Bus, Recorder
-from rota.targets import TargetPolicy
+from rota.receiver import verify_call
+from rota.targets import TargetPolicy, signing_host
 from rota.telemetry.log import describe
 from rota.tenants.secrets import BrokenSecret, Masked
 from rota.tenants.signing import SigningSecrets
@@ -66,7 +68,10 @@ async def test_a_webhook_is_called_and_signed_as_firings_are(db: Database) -> No
     assert body["text"].startswith(f"{schedule.name}: firings have failed for good")
     async with db.transaction() as tx:
         (secret,) = await SigningSecrets(VAULT).of(tx, schedule.tenant_id)
-    Webhook(secret.text).verify(receiver.bodies[0], headers)
+    key = secret.text_for(signing_host.of_url(receiver.url))
+    Webhook(key).verify(receiver.bodies[0], headers)
+    now = SystemClock().now()
+    assert verify_call("POST", headers, receiver.bodies[0], [key], now).schedule_id is None
     (said,) = await rows(db, "notifications")
     assert (said["status"], said["attempt"], said["error"]) == ("sent", 1, None)
     (channel,) = await rows(db, "channels")

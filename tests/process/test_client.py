@@ -324,8 +324,10 @@ async def _secrets(ask: Asking) -> None:
     await ask("delete_secret", "TOKEN")
     with pytest.raises(NotFound):
         await ask("delete_secret", "TOKEN")
-    old = await ask("signing_secret")
-    new = await ask("rotate_signing_secret", overlap=timedelta(hours=1))
+    old = await ask("signing_secret", "example.com")
+    new = await ask("rotate_signing_secret", overlap=timedelta(hours=1), host="example.com")
+    assert (new.host, new.shared) == ("example.com", False)
+    assert new.secret != old.secret
     assert [each.version for each in new.retiring][:1] == [old.version]
 
 

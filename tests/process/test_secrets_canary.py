@@ -219,8 +219,10 @@ def test_what_arrives_is_verified_with_the_secret_that_the_command_shows(tmp_pat
         )
         assert added.code == 0, added.err
         first = _signed(server, echo, variables)
-        rotated = server.rota("secret", "signing", "--rotate", "--json", **variables)
+        key = ("--host", echo.url)
+        rotated = server.rota("signing", *key, "--rotate", "--json", **variables)
         assert rotated.json["retiring"][0]["version"] == 1
+        host = rotated.json["host"]
         moved = server.rota("secret", "rotate", "--new-key", "--json", **variables)
         # The tenant's data key, and the installation's key for tokens.
         assert moved.json == {"current": "k2", "moved": 2, "removable": ["k1"]}, moved.err
@@ -240,7 +242,11 @@ def test_what_arrives_is_verified_with_the_secret_that_the_command_shows(tmp_pat
         assert server.stop() == 0
     keys.write_text(keys.read_text().splitlines()[0])
     with echoing() as echo, serving(tmp_path, **variables) as server:
-        assert server.rota("secret", "signing", **variables).out.strip() == rotated.json["secret"]
+        shown = server.rota("secret", "signing", "--host", host, **variables)
+        assert shown.out.strip() == rotated.json["secret"]
+        refused = server.rota("signing", **variables)
+        assert refused.code == 1
+        assert "--host: expected the host of a receiver" in refused.err
         assert server.rota("secret", "delete", "A", **variables).code == 0
         assert server.rota("secret", "delete", "A", **variables).code == 1
         assert server.stop() == 0
@@ -252,7 +258,8 @@ def test_what_arrives_is_verified_with_the_secret_that_the_command_shows(tmp_pat
 
 def _signed(server: Server, echo: Echo, variables: dict[str, str]) -> str:
     call = _run(server, echo, variables)
-    secret = server.rota("secret", "signing", "--json", **variables).json["secret"]
+    shown = server.rota("signing", "--host", echo.url, "--json", **variables)
+    secret = shown.json["secret"]
     Webhook(secret).verify(call.body, call.headers)
     return secret
 

@@ -27,6 +27,7 @@ from rota.cli import (
     schedules,
     secrets,
     serve,
+    signing,
     tenants,
     when,
     worker,
@@ -82,6 +83,7 @@ app.command("next")(when.next_)
 app.command()(when.explain)
 app.command()(calendars.ping)
 app.add_typer(calendars.app, name="calendar")
+app.command()(signing.signing)
 app.add_typer(secrets.app, name="secret")
 app.add_typer(keys.app, name="key")
 app.add_typer(tenants.app, name="tenant")

@@ -1,5 +1,4 @@
-"""`rota secret`: values that only requests show, the keys they are sealed with, and the signing
-secret.
+"""`rota secret`: values that only requests show, and the keys they are sealed with.
 
 What concerns a tenant goes through the API. `rotate` works on the database itself, as `migrate`
 does: it needs the key ring, which no API should take, and it concerns every tenant.
@@ -16,7 +15,8 @@ from rota import config as configuration
 from rota.cli import client as api
 from rota.cli import output
 from rota.cli.config import DataDir, Dsn, File, database, is_made
-from rota.errors import InvalidInput, OperatorError
+from rota.cli.signing import signing
+from rota.errors import OperatorError
 
 if TYPE_CHECKING:
     from rota.config import Config
@@ -30,12 +30,10 @@ Value = Annotated[
 NewKey = Annotated[
     bool, typer.Option("--new-key", help="First put a new key in front of the ring's file.")
 ]
-Rotate = Annotated[bool, typer.Option("--rotate", help="Make a new one; the old signs beside it.")]
-Overlap = Annotated[
-    str | None, typer.Option(help='How long the old one signs on, such as "24h" or "0s".')
-]
 
 app = output.commands("Keep secrets: ${secrets.NAME} in what is sent.")
+# The older name of `rota signing`.
+app.command("signing", hidden=True)(signing)
 
 
 @app.command("set")
@@ -88,33 +86,6 @@ def delete(
     client = api.connect(url=server, data_dir=data_dir, file=file)
     client.delete(f"/v1/secrets/{api.segment(name)}")
     output.done({"deleted": name}, f"{name} is deleted.", as_json=as_json)
-
-
-@app.command()
-def signing(
-    *,
-    rotate: Rotate = False,
-    overlap: Overlap = None,
-    server: api.Url = None,
-    data_dir: DataDir = None,
-    file: File = None,
-    as_json: output.Json = False,
-) -> None:
-    """Show the signing secret, for those who receive requests; or make a new one."""
-    if overlap is not None and not rotate:
-        raise InvalidInput("--overlap: expected it with --rotate only")
-    client = api.connect(url=server, data_dir=data_dir, file=file)
-    if rotate:
-        body = {} if overlap is None else {"overlap": overlap}
-        shown: dict[str, Any] = client.post("/v1/signing-secret/rotate", body)
-    else:
-        shown = client.get("/v1/signing-secret")
-    if as_json:
-        output.print_json(shown)
-        return
-    output.say(shown["secret"])
-    for each in shown["retiring"]:
-        output.note(f"version {each['version']} signs beside it until {each['retired_at']}")
 
 
 @app.command("new-key")

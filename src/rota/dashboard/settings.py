@@ -16,7 +16,7 @@ from rota.tenants.secrets import NoSecretKeys
 TABS: Final[tuple[tuple[str, str, str, Needs], ...]] = (
     ("installation", "/settings", "Installation", "read"),
     ("secrets", "/settings/secrets", "Secrets", "read"),
-    ("signing", "/settings/signing", "Signing secret", "admin"),
+    ("signing", "/settings/signing", "Signing keys", "admin"),
     ("channels", "/settings/channels", "Channels", "read"),
     ("calendars", "/settings/calendars", "Calendars", "read"),
     ("keys", "/settings/keys", "API keys", "admin"),
@@ -28,7 +28,7 @@ DONE: Final = {
     "deleted": "It was deleted.",
     "made": "It was made.",
     "saved": "The change was saved.",
-    "rotated": "A new signing secret signs from now on. Show it, and give it to your receivers.",
+    "rotated": "New keys sign from now on. Show each host's key, and give it to its receiver.",
     "tested": "A test was put on its way: it is listed below, and goes out within a second or so.",
     "revoked": "The key was revoked: it is refused everywhere within a second.",
 }

@@ -574,6 +574,7 @@ CREATE TABLE rota.signing_secrets (
     ciphertext bytea NOT NULL,
     created_at timestamp with time zone DEFAULT now() NOT NULL,
     retired_at timestamp with time zone,
+    shared boolean DEFAULT true NOT NULL,
     CONSTRAINT signing_secrets_pkey PRIMARY KEY (tenant_id, version),
     CONSTRAINT signing_secrets_nonce_check CHECK ((octet_length(nonce) = 12)),
     CONSTRAINT signing_secrets_key_id_fkey FOREIGN KEY (key_id) REFERENCES rota.data_keys(id),

@@ -57,7 +57,7 @@ class DatabaseClock:
     """Tells the database's time between questions, by the local monotonic clock."""
 
     def __init__(self, clock: Clock) -> None:
-        self._clock = clock
+        self.local = self._clock = clock
         self._samples: deque[_Sample] = deque(maxlen=50)
         self._best: _Sample | None = None
         self._origin: datetime | None = None

@@ -34,7 +34,7 @@ def open_callers(
         concurrency=concurrency,
         bus=engine.bus,
         clock=engine.clock,
-        last_moment=LastMoment(engine.opened.db, engine.opened.vault, clock=engine.clock),
+        last_moment=LastMoment(engine.opened.db, engine.opened.vault, time=engine.time),
     )
     stack.callback(caller.close)
     return dict.fromkeys(lanes, caller)

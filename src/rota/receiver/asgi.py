@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from rota.receiver import answers
 from rota.receiver.answers import Answer
+from rota.receiver.call import CALL
 from rota.receiver.handled import succeeded
-from rota.receiver.store import Delivery, MemoryStore
+from rota.receiver.store import MemoryStore
 
 if TYPE_CHECKING:
     from rota.receiver.receiver import Receiver
+    from rota.receiver.store import Delivery
 
 Message = MutableMapping[str, Any]
 Scope = MutableMapping[str, Any]
@@ -49,15 +51,23 @@ class AsgiReceiver:
         body = await _read(headers, receive, most=self._receiver.max_body)
         if body is None:
             return
-        checked = body if isinstance(body, Answer) else self._receiver.check(headers, body)
-        if isinstance(checked, Delivery):
-            refusal = await self._ask(self._receiver.begin, checked)
-            if refusal is None:
-                assert isinstance(body, bytes)
-                await self._handle(checked, scope, _again(body, receive), send)
-                return
-            checked = refusal
-        await _send(checked, send)
+        if isinstance(body, bytes):
+            body = await self._pass(scope, headers, body, receive, send)
+        if body is not None:
+            await _send(body, send)
+
+    async def _pass(
+        self, scope: Scope, headers: dict[str, str], body: bytes, receive: Receive, send: Send
+    ) -> Answer | None:
+        """Let the application handle it; or the answer in its place."""
+        call = self._receiver.check(scope["method"], headers, body)
+        if isinstance(call, Answer):
+            return call
+        delivery = await self._ask(self._receiver.begin, call)
+        if isinstance(delivery, Answer):
+            return delivery
+        await self._handle(delivery, {**scope, CALL: call}, _again(body, receive), send)
+        return None
 
     async def _handle(self, delivery: Delivery, scope: Scope, receive: Receive, send: Send) -> None:
         """Call the application; its answer decides whether the firing was handled."""
@@ -143,10 +153,14 @@ async def _send(answer: Answer, send: Send) -> None:
 
 
 def _headers(scope: Scope) -> dict[str, str]:
-    """By name in lower case; one that came twice is joined, as WSGI has it, and so fits nothing."""
+    """By name in lower case; one that came twice is joined, as WSGI has it, and so fits nothing.
+
+    Frameworks that read headers as WSGI does take `Rota_Fence` for `Rota-Fence`: so does this.
+    """
     found: dict[str, str] = {}
     for pair in scope["headers"]:
         name, value = _text(pair)
+        name = name.replace("_", "-")
         found[name] = f"{found[name]},{value}" if name in found else value
     return found
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import uuid
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Final
@@ -22,20 +21,20 @@ if TYPE_CHECKING:
     from rota.clock import Clock
     from rota.receiver.answers import Answer
     from rota.receiver.asgi import AsgiApp
+    from rota.receiver.call import Call
     from rota.receiver.store import Store
 
 MAX_BODY: Final = 1024 * 1024
-
-_FENCE = re.compile(r"[0-9]{1,19}", re.ASCII)
 
 
 class Receiver:
     """Lets through what Rota signed, each firing once.
 
-    `secrets` are the signing secrets (`whsec_…`), several while one replaces another. `max_body` is
-    how many bytes a body may have. `store` remembers; give one of your own when several processes
-    serve the same target. `check_fence=False` lets older fences through: for schedules with
-    `overlap_policy: allow`, whose earlier firings may be tried again after later ones.
+    `secrets` are the keys of this host (`whsec_…`, from `rota signing --host`): several while one
+    replaces another, or for several hosts. `max_body` is how many bytes a body may have. `store`
+    remembers; give one of your own when several processes serve the same target.
+    `check_fence=False` lets older fences through: for schedules with `overlap_policy: allow`, whose
+    earlier firings may be tried again after later ones.
     """
 
     def __init__(
@@ -52,8 +51,8 @@ class Receiver:
             secrets = [secrets]
         keys = tuple(signature.key_of(secret) for secret in secrets)
         if not keys:
-            # Without a secret nothing could ever be let through.
-            raise InvalidInput("expected at least one signing secret, got none", field="secrets")
+            # Without a key nothing could ever be let through.
+            raise InvalidInput("expected at least one signing key, got none", field="secrets")
         self.store: Store = store if store is not None else MemoryStore(clock=clock)
         self.max_body = max_body
         self._keys = keys
@@ -69,31 +68,27 @@ class Receiver:
         """The WSGI application behind this receiver."""
         return WsgiReceiver(self, app)
 
-    def check(self, headers: Mapping[str, str], body: bytes) -> Delivery | Answer:
-        """The delivery that these bytes are, or how they are refused. Names are in lower case."""
+    def check(self, method: str, headers: Mapping[str, str], body: bytes) -> Call | Answer:
+        """The call that this request is, or how it is refused. Names are in lower case."""
         try:
-            firing_id = signature.check(
-                self._keys, headers, body, self._clock.now(), self._tolerance
+            return signature.check_call(
+                self._keys,
+                method,
+                headers,
+                body,
+                now=self._clock.now(),
+                tolerance=self._tolerance,
             )
         except signature.InvalidSignature as error:
             return answers.problem(HTTPStatus.UNAUTHORIZED, str(error))
-        return self._delivery(firing_id, headers)
 
-    def begin(self, delivery: Delivery) -> Answer | None:
-        """None when it is to be handled, otherwise its answer. May wait for the store."""
-        begun = self.store.begin(delivery)
-        return None if begun is Begun.STARTED else answers.of(begun)
-
-    def _delivery(self, firing_id: str, headers: Mapping[str, str]) -> Delivery | Answer:
-        fence = headers.get("rota-fence")
-        if fence is not None and not _FENCE.fullmatch(fence):
-            return answers.problem(
-                HTTPStatus.BAD_REQUEST, "expected a whole number as Rota-Fence, got something else"
-            )
-        return Delivery(
-            # The id that was signed, not Rota-Firing-Id, which anybody on the way could change.
-            firing_id=firing_id,
-            schedule_id=headers.get("rota-schedule-id"),
-            fence=int(fence) if fence is not None and self._check_fence else None,
+    def begin(self, call: Call) -> Delivery | Answer:
+        """The delivery to be handled, or its answer. May wait for the store."""
+        delivery = Delivery(
+            firing_id=call.id,
+            schedule_id=call.schedule_id,
+            fence=call.fence if self._check_fence else None,
             token=uuid.uuid4().hex,
         )
+        begun = self.store.begin(delivery)
+        return delivery if begun is Begun.STARTED else answers.of(begun)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from rota.receiver import answers
 from rota.receiver.answers import Answer
+from rota.receiver.call import CALL
 from rota.receiver.handled import succeeded
 from rota.receiver.store import Delivery
 
@@ -26,19 +27,21 @@ class WsgiReceiver:
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         body = _read(environ, most=self._receiver.max_body)
-        checked = (
-            body if isinstance(body, Answer) else self._receiver.check(_headers(environ), body)
-        )
-        if isinstance(checked, Delivery):
-            refusal = self._receiver.begin(checked)
-            if refusal is None:
-                assert isinstance(body, bytes)
-                _put_back(environ, body)
-                return self._handle(checked, environ, start_response)
-            checked = refusal
-        status = f"{checked.status.value} {checked.status.phrase}"
-        start_response(status, list(checked.headers))
-        return [checked.body]
+        begun = body if isinstance(body, Answer) else self._begin(environ, body)
+        if isinstance(begun, Delivery):
+            return self._handle(begun, environ, start_response)
+        status = f"{begun.status.value} {begun.status.phrase}"
+        start_response(status, list(begun.headers))
+        return [begun.body]
+
+    def _begin(self, environ: WSGIEnvironment, body: bytes) -> Delivery | Answer:
+        """The delivery that the application is to handle, with its call and body put back."""
+        call = self._receiver.check(environ["REQUEST_METHOD"], _headers(environ), body)
+        if isinstance(call, Answer):
+            return call
+        _put_back(environ, body)
+        environ[CALL] = call
+        return self._receiver.begin(call)
 
     def _handle(
         self, delivery: Delivery, environ: WSGIEnvironment, start_response: StartResponse

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
 from rota import ids
+from rota.db.server_clock import DatabaseClock
 from rota.errors import OperatorError
+from rota.targets import signing_host
 from rota.tenants.signing import SigningSecrets
 from rota.watch.sender import Told
 from rota.workers import sign
@@ -46,7 +49,7 @@ class Webhooks:
     ) -> None:
         self._db = db
         self._signing = SigningSecrets(vault)
-        self._clock = clock
+        self._time = DatabaseClock(clock)
         self._client = Client(policy, tls=tls, max_body=_MAX_ANSWER)
 
     async def __call__(
@@ -54,8 +57,8 @@ class Webhooks:
     ) -> Told:
         try:
             headers = {**_HEADERS, **webhook.headers}
-            headers |= await self._signature(tenant_id, message_id, content)
             request = Request(method="POST", url=webhook.url, headers=headers, body=content)
+            request = await self._signed(tenant_id, message_id, request)
             async with asyncio.timeout(TIMEOUT.total_seconds()):
                 place, target = origin.split(request.url)
                 data = wire.encode(request, place, target)
@@ -79,24 +82,22 @@ class Webhooks:
             return Told(error=reply.error or "no answer")
         if 200 <= code < 300:
             return Told()
-        wanted = retry_after(reply, self._clock.now())
+        wanted = retry_after(reply, self._time.now())
         return Told(error=f"HTTP {code}", wanted=wanted, gone=code == _GONE)
 
-    async def _signature(self, tenant_id: UUID, message_id: UUID, content: bytes) -> dict[str, str]:
-        """Standard Webhooks (S13): the id is the same at every try, so a repeat can be told."""
+    async def _signed(self, tenant_id: UUID, message_id: UUID, request: Request) -> Request:
+        """Signed as firings are; the id is the same at every try, so a repeat can be told."""
         if not self._signing.is_on:
-            return {}
+            return request
         async with self._db.transaction() as tx:
+            await self._time.ask(tx)
             secrets = await self._signing.of(tx, tenant_id)
-        now = self._clock.now()
-        headers = sign.unsigned_headers(ids.to_text(ids.Kind.NOTIFICATION, message_id), now)
-        signature = sign.signature(
-            (each.key for each in secrets if each.signs_at(now)),
-            id_=headers[sign.ID],
-            timestamp=headers[sign.TIMESTAMP],
-            body=content,
-        )
-        return {**headers, sign.SIGNATURE: signature}
+        now, host = self._time.now(), signing_host.of_url(request.url)
+        id_ = ids.to_text(ids.Kind.NOTIFICATION, message_id)
+        headers = {**request.headers, **sign.unsigned_headers(id_, now)}
+        keys = [each.key_for(host) for each in secrets if each.signs_at(now)]
+        headers |= sign.signed_headers(keys, request.method, headers, request.body)
+        return replace(request, headers=headers)
 
 
 _HEADERS: Final = {

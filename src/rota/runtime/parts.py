@@ -6,6 +6,7 @@ import asyncio
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from rota.db.server_clock import DatabaseClock
 from rota.firing.loop import CHANNEL as TIMERS
 from rota.leases import Node, NodeSession
 from rota.runtime.callback import open_callback
@@ -82,6 +83,8 @@ class Engine:
     news: Listener
     bus: Bus
     clock: Clock
+    time: DatabaseClock
+    """The database's time; the worker measures it, and what it calls is signed by it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,7 +109,15 @@ async def start_parts(
     node = Node.start(config.roles)
     session = NodeSession(opened.dsn, node, bus=bus, clock=clock)
     await stack.enter_async_context(session)
-    engine = Engine(opened=opened, node=node, session=session, news=news, bus=bus, clock=clock)
+    engine = Engine(
+        opened=opened,
+        node=node,
+        session=session,
+        news=news,
+        bus=bus,
+        clock=clock,
+        time=DatabaseClock(clock),
+    )
     start_watching(stack, opened, config, node_id=node.id, bus=bus, clock=clock)
     if program.declare is not None:
         await program.declare(stack, engine)
@@ -146,6 +157,7 @@ async def _start_worker(
         limits=host_limits(config),
         bus=engine.bus,
         clock=engine.clock,
+        time=engine.time,
         has_tokens=callback is not None,
     )
     await worker.start()
@@ -160,7 +172,7 @@ async def _built_in(
     callback: Callback | None,
 ) -> dict[str, Caller]:
     policy = target_policy(config)
-    last_moment = LastMoment(engine.opened.db, engine.opened.vault, clock=engine.clock)
+    last_moment = LastMoment(engine.opened.db, engine.opened.vault, time=engine.time)
     callers: dict[str, Caller] = {}
     if HTTP_LANE in lanes:
         http = HttpCaller(policy, last_moment=last_moment, callback=callback)

@@ -14,18 +14,18 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from uuid import UUID
 
 from rota.errors import OperatorError
+from rota.targets import signing_host
 from rota.tenants.secrets.remembered import Remembered
 from rota.tenants.signing import SigningSecrets
 from rota.workers import fill, sign
-from rota.workers.callback import TOKEN_HEADER
-from rota.workers.request import STEP_HEADER, Request
+from rota.workers.request import HIDDEN_HEADERS, STEP_HEADER, Request
 from rota.workers.scrub import Hidden, scrub
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 
-    from rota.clock import Clock
     from rota.db import Database
+    from rota.db.server_clock import DatabaseClock
     from rota.queue.claim import Claim
     from rota.tenants.secrets import Masked, Vault
     from rota.tenants.signing import SigningSecret
@@ -63,18 +63,22 @@ class _Known:
 
 
 class LastMoment:
-    """Of one worker. Without a key ring nothing is signed, and a request for a secret fails."""
+    """Of one worker. Without a key ring nothing is signed, and a request for a secret fails.
 
-    def __init__(self, db: Database, vault: Vault, *, clock: Clock) -> None:
+    Signed by the database's time: receivers refuse a timestamp that is minutes off, and this node's
+    own clock may be.
+    """
+
+    def __init__(self, db: Database, vault: Vault, *, time: DatabaseClock) -> None:
         self._db = db
         self._vault = vault
         self._signing = SigningSecrets(vault)
-        self._clock = clock
+        self._time = time
         self._values: Remembered[_Name, _Known | OperatorError] = Remembered(
-            self._read_values, clock=clock
+            self._read_values, clock=time.local
         )
         self._keys: Remembered[UUID, Sequence[SigningSecret] | OperatorError] = Remembered(
-            self._read_keys, clock=clock
+            self._read_keys, clock=time.local
         )
 
     def begin(self, request: Request) -> Request:
@@ -85,7 +89,7 @@ class LastMoment:
         if (step := request.headers.get(STEP_HEADER)) is not None:
             # A receiver that has seen one step must not take the next for a duplicate.
             id_ = f"{id_}:{step}"
-        return _with_headers(request, sign.unsigned_headers(id_, self._clock.now()))
+        return _with_headers(request, sign.unsigned_headers(id_, self._time.now()))
 
     async def complete(self, claim: Claim, request: Request) -> Ready:
         """The request as it is sent; `fill.Unsendable` when it cannot be made."""
@@ -102,19 +106,16 @@ class LastMoment:
         return Ready(request=request, hidden=Hidden.all(hidden) if names else hidden[0])
 
     async def _signed(self, claim: Claim, request: Request) -> Request:
-        now = self._clock.now()
+        now = self._time.now()
         secrets = self._keys.known(claim.tenant_id)
         if secrets is None:
             secrets = (await self._keys.of((claim.tenant_id,)))[claim.tenant_id]
         if isinstance(secrets, Exception):
             raise secrets.with_traceback(None)
-        signature = sign.signature(
-            (each.key for each in secrets if each.signs_at(now)),
-            id_=request.headers[sign.ID],
-            timestamp=request.headers[sign.TIMESTAMP],
-            body=request.body,
-        )
-        return _with_headers(request, {sign.SIGNATURE: signature})
+        host = signing_host.of_url(request.url)
+        keys = [each.key_for(host) for each in secrets if each.signs_at(now)]
+        signed = sign.signed_headers(keys, request.method, request.headers, request.body)
+        return _with_headers(request, signed)
 
     async def _known(self, tenant_id: UUID, names: Collection[str]) -> dict[str, _Known]:
         known: dict[str, _Known] = {}
@@ -163,10 +164,8 @@ async def _together_or_apart(
 
 def _own(headers: Mapping[str, str]) -> Hidden:
     """Rota's own headers that are nobody else's to see. Users cannot set any of these names."""
-    token, signature = headers.get(TOKEN_HEADER), headers.get(sign.SIGNATURE)
-    forms = [] if token is None else [token.encode()]
-    if signature is not None:
-        forms += signature.encode().split()
+    values = (headers.get(name) for name in HIDDEN_HEADERS)
+    forms = [form for value in values if value is not None for form in value.encode().split()]
     return Hidden(tuple(forms))
 
 

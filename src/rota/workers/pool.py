@@ -54,7 +54,8 @@ class Worker:
     nothing of any other. Without a `listener` (on `news.CHANNELS`) it learns of cancelled
     firings by its heartbeat, and of manual runs by its poll. `limits` is how much it asks of one
     host. `has_tokens` says that callers send a token along, so that a target can take the work on
-    and complete it later.
+    and complete it later. `time` is the database's time, which it measures as it claims: give one
+    to share it with the callers, who sign by it.
     """
 
     def __init__(
@@ -69,6 +70,7 @@ class Worker:
         limits: Limits | None = None,
         bus: Bus | None = None,
         clock: Clock | None = None,
+        time: DatabaseClock | None = None,
         has_tokens: bool = False,
     ) -> None:
         self.id = id_
@@ -79,7 +81,7 @@ class Worker:
         self._listener = listener
         self._bus = bus = bus or Bus()
         self._clock = clock = clock or SystemClock()
-        self._time = time = DatabaseClock(clock)
+        self._time = time = time or DatabaseClock(clock)
         self._holdings = holdings = Holdings(concurrency=pace.concurrency, prefetch=pace.prefetch)
         self._agenda = Agenda(time, self._due)
         self._appetite = Appetite(prefetch=pace.prefetch, lead=pace.lead)

@@ -28,7 +28,7 @@ STEP_HEADER: Final = "Rota-Step"
 """Of one that goes through steps: which one this is, as `charge` or `charge:compensate`."""
 
 
-HIDDEN_HEADERS: Final = ("Rota-Token", "webhook-signature")
+HIDDEN_HEADERS: Final = ("Rota-Token", "webhook-signature", "Rota-Signature")
 """Shown without their values: who has them can speak for the target, or for Rota. Only Rota can set
 them, so they are always spelt so."""
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import http.client
 import io
+import socket
 import threading
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from socketserver import ThreadingMixIn
 from typing import TYPE_CHECKING, Any
-from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
+from wsgiref.simple_server import WSGIRequestHandler, WSGIServer
 
 import uvicorn
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Mapping
     from wsgiref.types import StartResponse, WSGIEnvironment
 
-    from rota.receiver import Receiver
+    from rota.receiver import Call, Receiver
     from rota.receiver.asgi import Message, Receive, Scope, Send
 
 
@@ -39,6 +40,7 @@ class Target:
     """To be answered one after another; then 200."""
     headers: dict[str, str] = field(default_factory=dict[str, str])
     bodies: list[bytes] = field(default_factory=list[bytes])
+    calls: list[Call] = field(default_factory=list["Call"])
     entered: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(0))
     may_go: threading.Event = field(default_factory=threading.Event)
 
@@ -57,6 +59,7 @@ class Target:
     async def asgi(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
             return
+        self.calls.append(scope["rota.call"])
         body = b""
         more = True
         while more:
@@ -70,6 +73,7 @@ class Target:
         await send({"type": "http.response.body", "body": b"ne"})
 
     def wsgi(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+        self.calls.append(environ["rota.call"])
         body = environ["wsgi.input"].read(int(environ["CONTENT_LENGTH"]))
         status = self.handle(body)
         start_response(f"{status} Said", [*self.headers.items(), ("Content-Length", "4")])
@@ -99,26 +103,34 @@ class Client:
             connection.close()
 
 
+def _made(receiver: Receiver | Callable[[int], Receiver], port: int) -> Receiver:
+    """A receiver's key depends on its port, which is known only once it listens."""
+    return receiver(port) if callable(receiver) else receiver
+
+
 @contextmanager
-def asgi(receiver: Receiver, target: Target) -> Generator[Client]:
+def asgi(receiver: Receiver | Callable[[int], Receiver], target: Target) -> Generator[Client]:
     """uvicorn, in a thread."""
     started = threading.Event()
+    listening = socket.create_server(("127.0.0.1", 0))
+    port = listening.getsockname()[1]
 
     class Server(uvicorn.Server):
         async def startup(self, sockets: Any = None) -> None:
             await super().startup(sockets)
             started.set()
 
-    config = uvicorn.Config(receiver.asgi(target.asgi), port=0, log_level="critical")
-    server = Server(config)
-    thread = threading.Thread(target=server.run, daemon=True)
+    app = _made(receiver, port).asgi(target.asgi)
+    server = Server(uvicorn.Config(app, log_level="critical"))
+    thread = threading.Thread(target=server.run, args=([listening],), daemon=True)
     thread.start()
     assert started.wait(30)
     try:
-        yield Client(server.servers[0].sockets[0].getsockname()[1])
+        yield Client(port)
     finally:
         server.should_exit = True
         thread.join(30)
+        listening.close()
 
 
 class _Quiet(WSGIRequestHandler):
@@ -136,10 +148,9 @@ class _Threads(ThreadingMixIn, WSGIServer):
 
 def _wsgi(app: Callable[[Target], Any]) -> Any:
     @contextmanager
-    def serve(receiver: Receiver, target: Target) -> Generator[Client]:
-        with make_server(
-            "127.0.0.1", 0, receiver.wsgi(app(target)), server_class=_Threads, handler_class=_Quiet
-        ) as server:
+    def serve(receiver: Receiver | Callable[[int], Receiver], target: Target) -> Generator[Client]:
+        with _Threads(("127.0.0.1", 0), _Quiet) as server:
+            server.set_app(_made(receiver, server.server_port).wsgi(app(target)))
             thread = threading.Thread(target=server.serve_forever, daemon=True)
             thread.start()
             try:

@@ -161,7 +161,7 @@ async def test_lifespan_passes_and_websockets_do_not() -> None:
 
 
 def test_a_receiver_without_a_secret_is_refused() -> None:
-    with pytest.raises(ValueError, match="at least one signing secret"):
+    with pytest.raises(ValueError, match="at least one signing key"):
         Receiver(secrets=[])
 
 

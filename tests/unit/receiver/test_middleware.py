@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -81,10 +82,10 @@ def test_what_is_signed_reaches_the_application_with_its_body(
 @pytest.mark.parametrize(
     ("change", "told"),
     [
-        ({"webhook-signature": "v1,AAAA"}, "one of the secrets"),
+        ({"Rota-Signature": "v1,AAAA"}, "one of the keys"),
         ({"webhook-timestamp": "1"}, "compare the clocks"),
-        ({"webhook-id": "fir_2"}, "one of the secrets"),
-        ({"webhook-signature": None}, "this request is not signed"),
+        ({"webhook-id": "fir_2"}, "one of the keys"),
+        ({"Rota-Signature": None}, "this request is not signed"),
     ],
 )
 def test_what_is_not_signed_gets_a_401_with_a_sentence(
@@ -187,10 +188,75 @@ def test_a_fence_older_than_one_seen_for_the_schedule_is_refused(
     assert len(target.bodies) == 4
 
 
-def test_a_fence_that_is_no_number_is_a_400(client: Client, target: Target) -> None:
-    answer = client.post(BODY, signed() | {"Rota-Fence": "-1"})
-    assert answer.status == 400
-    assert "Rota-Fence" in detail(answer)
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("Rota-Fence", "9"),
+        ("Rota-Schedule-Id", "sch_2"),
+        ("Rota-Scheduled-For", "2026-03-09T14:00:00Z"),
+        ("Rota-Attempt", "2"),
+        ("Rota-Catch-Up", "true"),
+        ("Rota-Step", "charge"),
+        ("Rota-Token", "rft_mine"),
+        ("Rota-Callback", "https://evil.example/v1/firings/fir_1"),
+        ("Idempotency-Key", "another"),
+        ("Rota-New-In-A-Later-Version", "x"),
+    ],
+)
+def test_nothing_that_rota_says_can_be_changed_added_or_left_out(
+    client: Client, target: Target, name: str, value: str
+) -> None:
+    """Each header that the plain signature does not cover."""
+    said: dict[str, Any] = {"rota_attempt": "1", "rota_catch_up": "false", "rota_step": "pay"}
+    said |= {"rota_scheduled_for": "2026-03-09T13:00:00Z", "idempotency_key": "k"}
+    said |= {"rota_token": "rft_1", "rota_callback": "https://rota.example/v1/firings/fir_1"}
+    whole = signed(schedule="sch_1", fence=8, **said)
+    for wrong in (
+        {**whole, name: value},
+        {each: given for each, given in whole.items() if each != name},
+        {**whole, name.replace("-", "_"): value},
+    ):
+        if wrong != whole:
+            assert client.post(BODY, wrong).status == 401, wrong
+    assert target.bodies == []
+
+
+def test_a_forged_fence_does_not_shut_out_the_true_ones(client: Client, target: Target) -> None:
+    assert client.post(BODY, signed(firing="a", schedule="sch_1", fence=8)).status == 200
+    forged = signed(firing="b", schedule="sch_1", fence=8) | {"Rota-Fence": "999999"}
+    assert client.post(BODY, forged).status == 401
+    assert client.post(BODY, signed(firing="c", schedule="sch_1", fence=8)).status == 200
+    assert len(target.bodies) == 2
+
+
+def test_a_plain_signature_alone_is_not_enough(client: Client, target: Target) -> None:
+    """Standard Webhooks covers id, time and body: whoever relays it could say anything else."""
+    plain = signed(schedule="sch_1", fence=8)
+    del plain["Rota-Signature"]
+    answer = client.post(BODY, plain)
+    assert answer.status == 401
+    assert "expected the header Rota-Signature" in detail(answer)
+    moved = signed() | {"Rota-Signature": signed()["webhook-signature"]}
+    assert client.post(BODY, moved).status == 401
+    assert target.bodies == []
+
+
+def test_the_application_is_given_what_was_verified(client: Client, target: Target) -> None:
+    said: dict[str, Any] = {"rota_attempt": "3", "rota_catch_up": "true", "rota_firing_id": "fir_1"}
+    said |= {"rota_scheduled_for": "2026-03-09T13:00:00Z"}
+    assert client.post(BODY, signed(schedule="sch_1", fence=8, **said)).status == 200
+    (call,) = target.calls
+    assert (call.id, call.firing_id, call.schedule_id) == ("fir_1", "fir_1", "sch_1")
+    assert (call.fence, call.attempt, call.catch_up) == (8, 3, True)
+    assert call.scheduled_for == datetime(2026, 3, 9, 13, tzinfo=UTC)
+
+
+def test_facts_that_are_signed_and_make_no_sense_are_refused(
+    client: Client, target: Target
+) -> None:
+    answer = client.post(BODY, signed(rota_fence="-1"))
+    assert answer.status == 401
+    assert "compare the versions" in detail(answer)
     assert target.bodies == []
 
 

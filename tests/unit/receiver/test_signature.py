@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from standardwebhooks.webhooks import Webhook
 from tests.unit.receiver.signed import NOW, OTHER, SECRET, headers
 
-from rota.receiver import InvalidSecret, InvalidSignature, verify
+from rota.receiver import InvalidSecret, InvalidSignature, verify, verify_call
 
 VECTOR = {
     "webhook-id": "msg_p5jXN8AQM9LWM0D4loKWxJek",
@@ -67,6 +67,41 @@ def test_whatever_a_stranger_sends_is_refused_and_raises_nothing_else(
         verify(strange, body, [SECRET], NOW)
 
 
+@given(st.binary(max_size=200), st.data())
+def test_a_call_is_believed_as_it_was_sent_and_no_other_way(
+    body: bytes, data: st.DataObject
+) -> None:
+    signed = headers(body, schedule="sch_1", fence=7, rota_attempt="2", rota_catch_up="false")
+    call = verify_call("POST", signed, body, [OTHER, SECRET], NOW)
+    assert (call.id, call.schedule_id, call.fence, call.attempt) == ("fir_1", "sch_1", 7, 2)
+    assert (call.sent_at, call.catch_up, call.scheduled_for) == (NOW, False, None)
+    name = data.draw(st.sampled_from(sorted(signed.keys() - {"webhook-signature"})))
+    changed = _changed(signed[name].encode(), data).decode("latin-1")
+    for method, told, sent in (
+        ("PUT", signed, body),
+        ("POST", signed, body + b"\0"),
+        ("POST", signed | {name: changed}, body),
+        ("POST", {each: signed[each] for each in signed if each != name}, body),
+    ):
+        with pytest.raises(InvalidSignature):
+            verify_call(method, told, sent, [OTHER, SECRET], NOW)
+    with pytest.raises(InvalidSignature, match="rota signing --host"):
+        verify_call("POST", signed, body, [OTHER], NOW)
+
+
+@given(st.dictionaries(st.text() | st.sampled_from(["rota-fence", "rota-a:b"]), st.text()))
+def test_a_call_with_strange_headers_is_refused_and_raises_nothing_else(
+    strange: dict[str, str],
+) -> None:
+    for given_ in (strange, strange | headers(), headers(rota_x="1") | strange):
+        try:
+            verify_call("POST", given_, b"{}", [SECRET], NOW)
+        except InvalidSignature:
+            continue
+        covered = {name.lower() for name in strange if name.lower().startswith("rota-")}
+        assert covered <= {"rota-signature", "rota-x"}
+
+
 def test_bytes_cannot_move_between_id_timestamp_and_body() -> None:
     """An id with a dot would make two requests of one signature."""
     stamp = int(NOW.timestamp())
@@ -86,7 +121,7 @@ def test_during_a_rotation_either_secret_will_do() -> None:
     verify({**old, "webhook-signature": both}, b"x", [OTHER], NOW)
     verify(old, b"x", [OTHER, SECRET], NOW)
     verify(new, b"x", [OTHER, SECRET], NOW)
-    with pytest.raises(InvalidSignature, match="one of the secrets"):
+    with pytest.raises(InvalidSignature, match="one of the keys"):
         verify(old, b"x", [OTHER], NOW)
 
 

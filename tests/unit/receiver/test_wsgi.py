@@ -26,7 +26,12 @@ def call(
 ) -> tuple[list[str], Any]:
     """The status lines said so far, and the answer that is still to be read."""
     found = {f"HTTP_{k.upper().replace('-', '_')}": v for k, v in headers(BODY).items()}
-    environ = {"wsgi.input": io.BytesIO(BODY), **found, **(more or {})}
+    environ = {
+        "REQUEST_METHOD": "POST",
+        "wsgi.input": io.BytesIO(BODY),
+        **found,
+        **(more or {}),
+    }
     if length is not None:
         environ["CONTENT_LENGTH"] = length
     said: list[str] = []

@@ -169,12 +169,18 @@ def test_the_template_is_what_is_shown() -> None:
     sent = Request(
         method="POST",
         url=BASE,
-        headers={"Rota-Token": "rft_x", "webhook-signature": "v1,x", "X": "y"},
+        headers={
+            "Rota-Token": "rft_x",
+            "webhook-signature": "v1,x",
+            "Rota-Signature": "v1,x",
+            "X": "y",
+        },
         body=b"",
     )
     assert json.loads(sent.shown)["headers"] == {
         "Rota-Token": "…",
         "webhook-signature": "…",
+        "Rota-Signature": "…",
         "X": "y",
     }
 

@@ -50,6 +50,7 @@ PARAMETERS: dict[str, tuple[str | dict[str, Any], str]] = {
     "until": ("string", "Only slots before this instant."),
     "open": ("boolean", "Only those that go on, or only those that are over."),
     "kind": ("string", "Only those of this kind."),
+    "host": (_SOME, "The receiver's host, such as example.com or example.com:8443; or its URL."),
 }
 
 

@@ -1,4 +1,4 @@
-"""The signing secret: shown when asked for, and rotated. Looking at the page makes none."""
+"""Signing keys: one per host, shown on request, and rotated. Viewing the page makes none."""
 
 from datetime import datetime, timedelta
 from http import HTTPStatus
@@ -13,6 +13,7 @@ from rota.dashboard.forms import Form
 from rota.dashboard.given import AnyRequest, TheDesk, TheVisitor
 from rota.dashboard.refusals import PageRefused
 from rota.db import Tx
+from rota.targets import signing_host
 from rota.tenants.signing import SigningSecret, SigningSecrets
 from rota.tenants.signing import sql as signing_sql
 
@@ -27,29 +28,31 @@ OVERLAPS: Final = {
 
 @get("/settings/signing", opt=doors.needs("admin"))
 async def signing(request: AnyRequest, desk: TheDesk, visitor: TheVisitor) -> Response[str]:
-    """Which versions there are; the secret itself is asked for by a form."""
+    """Which versions there are; the key of a host is asked for by a form."""
     return await _shown(desk, visitor, done=request.query_params.get("done"))
 
 
 @post("/settings/signing/show", opt=doors.needs("admin"))
-async def show_signing(desk: TheDesk, visitor: TheVisitor) -> Response[Any]:
-    """The secret, in this one answer; made when there is none yet."""
+async def show_signing(request: AnyRequest, desk: TheDesk, visitor: TheVisitor) -> Response[Any]:
+    """The key of a host, in this one answer; the secret is made when there is none yet."""
+    given = (await Form.read(request)).text("host")
     tenant = visitor.principal.tenant.id
 
     async def work(tx: Tx) -> list[SigningSecret]:
         return await SigningSecrets(desk.vault).of(tx, tenant)
 
     try:
+        host = signing_host.read(given)
         newest = (await desk.db.run(work, repeatable=True, tenant=tenant))[0]
     except settings.REFUSALS as error:
         code, wrong = settings.refusal(error)
-        return await _shown(desk, visitor, wrong=wrong, code=code)
-    return await _shown(desk, visitor, secret=newest.text)
+        return await _shown(desk, visitor, host=given, wrong=wrong, code=code)
+    return await _shown(desk, visitor, host=host, secret=newest.text_for(host))
 
 
 @post("/settings/signing/rotate", opt=doors.needs("admin"))
 async def rotate_signing(request: AnyRequest, desk: TheDesk, visitor: TheVisitor) -> Response[Any]:
-    """Make a new one; the one before signs beside it for a while."""
+    """Make a new secret; the one before signs next to it for a while."""
     chosen = OVERLAPS.get((await Form.read(request)).text("overlap"))
     if chosen is None:
         raise PageRefused(HTTPStatus.BAD_REQUEST, "Expected one of the overlaps of the form.")
@@ -73,6 +76,7 @@ async def _shown(
     desk: Desk,
     visitor: Visitor,
     *,
+    host: str = "",
     secret: str | None = None,
     done: str | None = None,
     wrong: str = "",
@@ -94,6 +98,7 @@ async def _shown(
         code=code,
         now=now,
         versions=versions,
+        host=host,
         secret=secret,
         overlaps=OVERLAPS,
         is_on=desk.vault.is_on,

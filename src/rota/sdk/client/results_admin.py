@@ -52,18 +52,22 @@ class Secret(Result, frozen=True, kw_only=True):
 
 
 class RetiringSecret(Result, frozen=True, kw_only=True):
-    """A version of the signing secret that signs beside the newest until it retires."""
+    """A version of the signing secret that signs next to the newest until it retires."""
 
     version: int
     retired_at: datetime
 
 
 class SigningSecret(Result, frozen=True, kw_only=True):
-    """The newest signing secret, and the versions that still sign beside it."""
+    """The key of a host, which version it is of, and the versions that still sign next to it."""
 
-    secret: str
+    host: str | None = None
+    secret: str | None = None
+    """The host's key (`whsec_…`) for its receiver; None when no host was named."""
     version: int
     created_at: datetime
+    shared: bool = False
+    """Whether all hosts have this same key still: rotate it, and each gets its own."""
     retiring: tuple[RetiringSecret, ...] = ()
 
     def __repr__(self) -> str:

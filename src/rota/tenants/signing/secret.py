@@ -1,4 +1,4 @@
-"""A signing secret as its owner holds it: `whsec_` and base64. Pure, but for drawing one."""
+"""A signing secret, and the keys of hosts that are derived from it. Pure, but for drawing one."""
 
 from __future__ import annotations
 
@@ -9,29 +9,34 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from rota.errors import InvalidInput
+from rota.signatures import PREFIX, host_key
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-PREFIX: Final = "whsec_"
 KEY_BYTES: Final = 32
 """Standard Webhooks wants 24 to 64."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SigningSecret:
-    """One version of it."""
+    """One version of a tenant's secret."""
 
     version: int
     key: bytes = field(repr=False)
     created_at: datetime
     retired_at: datetime | None = None
     """It signs until then; None for the newest."""
+    shared: bool = False
+    """Made before each host had a key of its own, and known to receivers: it is the key itself."""
 
-    @property
-    def text(self) -> str:
-        """As receivers are given it. For admins' eyes, and never logged."""
-        return PREFIX + base64.b64encode(self.key).decode()
+    def key_for(self, host: str) -> bytes:
+        """What calls to this host (`targets.signing_host`) are signed with."""
+        return self.key if self.shared else host_key(self.key, host)
+
+    def text_for(self, host: str) -> str:
+        """The host's key as its receiver is given it. For admins' eyes, and never logged."""
+        return PREFIX + base64.b64encode(self.key_for(host)).decode()
 
     def signs_at(self, instant: datetime) -> bool:
         return self.retired_at is None or instant < self.retired_at
@@ -43,7 +48,7 @@ def draw() -> bytes:
 
 
 def key_of(text: str) -> bytes:
-    """The key in the text of a signing secret, with its prefix or without."""
+    """The key in a text such as `whsec_…`, with its prefix or without."""
     try:
         return base64.b64decode(text.removeprefix(PREFIX), validate=True)
     except (binascii.Error, ValueError):

@@ -83,6 +83,7 @@ class SigningSecrets:
                 key=cipher.unseal(self._vault.unwrap(each.key), each.sealed, place=place),
                 created_at=each.created_at,
                 retired_at=each.retired_at,
+                shared=each.shared,
             )
             found.setdefault(each.tenant_id, []).append(secret)
         return found

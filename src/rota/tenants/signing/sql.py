@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 # The newest first; those that have retired are of no use to anybody.
 _ACTIVE: LiteralString = """
-    SELECT s.tenant_id, s.version, s.nonce, s.ciphertext, s.created_at, s.retired_at,
+    SELECT s.tenant_id, s.version, s.nonce, s.ciphertext, s.created_at, s.retired_at, s.shared,
            k.id AS key_id, k.ring_key_id, k.nonce AS key_nonce, k.ciphertext AS key_ciphertext
       FROM signing_secrets s
       JOIN data_keys k ON k.id = s.key_id
@@ -32,8 +32,8 @@ _NEWEST: LiteralString = """
 """
 
 _ADD: LiteralString = """
-    INSERT INTO signing_secrets (tenant_id, version, key_id, nonce, ciphertext)
-    VALUES ($1, $2, $3, $4, $5)
+    INSERT INTO signing_secrets (tenant_id, version, key_id, nonce, ciphertext, shared)
+    VALUES ($1, $2, $3, $4, $5, false)
 """
 
 # Never later than they were to retire anyhow: with no overlap, all of them go at once.
@@ -58,6 +58,7 @@ class SealedSigning:
     key: WrappedKey
     created_at: datetime
     retired_at: datetime | None
+    shared: bool
 
 
 async def active(tx: Tx, tenant_ids: Sequence[UUID]) -> list[SealedSigning]:
@@ -70,6 +71,7 @@ async def active(tx: Tx, tenant_ids: Sequence[UUID]) -> list[SealedSigning]:
             key=joined_key(row),
             created_at=row["created_at"],
             retired_at=row["retired_at"],
+            shared=row["shared"],
         )
         for row in await tx.fetch(_ACTIVE, list(tenant_ids))
     ]

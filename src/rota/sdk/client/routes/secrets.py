@@ -23,11 +23,14 @@ def delete_secret(name: str) -> Call[None]:
     return delete(at(_ONE, name))
 
 
-def signing_secret() -> Call[SigningSecret]:
-    """The tenant's signing secret; made when it is first asked for."""
-    return get(SigningSecret, "/v1/signing-secret")
+def signing_secret(host: str) -> Call[SigningSecret]:
+    """The key that verifies calls to a host, such as `example.com` or `example.com:8443`."""
+    return get(SigningSecret, "/v1/signing-secret", host=host)
 
 
-def rotate_signing_secret(*, overlap: Length | None = None) -> Call[SigningSecret]:
-    """Make a new signing secret; the one before signs beside it for the overlap (24h)."""
-    return post(SigningSecret, "/v1/signing-secret/rotate", some(overlap=overlap) or None)
+def rotate_signing_secret(
+    *, overlap: Length | None = None, host: str | None = None
+) -> Call[SigningSecret]:
+    """Make a new signing secret; the one before signs next to it for the overlap (24h)."""
+    body = some(overlap=overlap, host=host)
+    return post(SigningSecret, "/v1/signing-secret/rotate", body or None)
