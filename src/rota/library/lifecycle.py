@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from rota.db import Database, Listener, Tx
     from rota.events import Bus
     from rota.library.declaration import Declaration
+    from rota.runtime.handover import Handed
     from rota.runtime.opening import Opened
     from rota.runtime.parts import Engine, Stop
     from rota.tenants.tenant import Tenant
@@ -55,6 +56,8 @@ class Start:
     """The lanes that its worker serves; without them, those of its tasks and all built-in ones."""
     concurrency: int = CONCURRENCY
     stop_grace: timedelta
+    is_terminal: bool = False
+    """Whether what it prints is seen by a person and kept by nobody."""
 
 
 @dataclass(slots=True)
@@ -64,8 +67,8 @@ class Started:
     running: Running
     declarer: Declarer | None
     url: str | None = None
-    sign_in: str | None = None
-    new_key: str | None = None
+    sign_in: Handed | None = None
+    new_key: Handed | None = None
 
 
 @asynccontextmanager
@@ -85,6 +88,7 @@ async def started(start: Start, *, bus: Bus, stop: Stop) -> AsyncGenerator[Start
         has_client=True,
         has_secrets=bool(embedding.built_in) or "api" in start.config.roles,
         make_key="api" in start.config.roles,
+        is_terminal=start.is_terminal,
     )
     async with running(
         start.config, bus=bus, clock=clock, stop=stop, grace=start.stop_grace, program=program
