@@ -121,3 +121,13 @@ async def test_a_tenant_makes_links_for_itself_alone(app: Litestar, engine: Engi
     await other.enter(token=link.json()["path"].removeprefix("/sign-in?token="))
     assert "acme" in (await other.get("/")).text
     assert (await other.get("/settings/keys")).status_code == 403
+
+
+async def test_a_key_that_was_just_revoked_makes_no_link(app: Litestar, engine: Engine) -> None:
+    """Who is asking is remembered for a moment; a link made in it would outlive the key."""
+    await _key(engine, "admin")
+    somebody = await visitor(app, engine, "admin")
+    headers = {"Authorization": f"Bearer {somebody.key}"}
+    assert (await somebody.http.post("/v1/sign-in-links", headers=headers)).status_code == 201
+    await _revoke(engine, somebody.key)
+    assert (await somebody.http.post("/v1/sign-in-links", headers=headers)).status_code == 401

@@ -31,6 +31,8 @@ async def create_sign_in_link(
 
     async def work(tx: Tx) -> Done:
         token = await sessions.new_token(tx, caller)
+        if token is None:
+            raise access.unknown_key()
         link = SignInLink(path=f"/sign-in?token={token.text}", expires_at=token.expires_at)
         return Done(link, 201, _UNSEEN)
 

@@ -46,6 +46,8 @@ async def new_token(db: Database) -> sessions.SignInToken:
     async def work(tx: Tx) -> sessions.SignInToken:
         tenant = await service.default_tenant(tx)
         operator = Principal(tenant=tenant, scopes=frozenset({"admin"}), key_id=None)
-        return await sessions.new_token(tx, operator)
+        token = await sessions.new_token(tx, operator)
+        assert token is not None, "no key stands behind it"
+        return token
 
     return await db.run(work)

@@ -89,10 +89,13 @@ async def end(tx: Tx, secret: str) -> None:
     await tx.execute(sql.END, _hash(secret))
 
 
-async def new_token(tx: Tx, principal: Principal) -> SignInToken:
-    """A token that signs its bearer in once, within ten minutes, with these rights."""
+async def new_token(tx: Tx, principal: Principal) -> SignInToken | None:
+    """A token that signs its bearer in once, within ten minutes, with these rights.
+
+    None when their key is no more.
+    """
     token = secrets.token_urlsafe(_BYTES)
-    expires_at = await tx.fetch_value(
+    expires_at: datetime | None = await tx.fetch_value(
         sql.KEEP,
         _hash(token),
         principal.tenant.id,
@@ -100,7 +103,7 @@ async def new_token(tx: Tx, principal: Principal) -> SignInToken:
         sorted(principal.scopes),
         TOKEN_LIFETIME,
     )
-    return SignInToken(text=token, expires_at=expires_at)
+    return None if expires_at is None else SignInToken(text=token, expires_at=expires_at)
 
 
 async def end_links(tx: Tx, tenant_id: UUID) -> None:

@@ -25,9 +25,11 @@ FIND: LiteralString = """
 
 END: LiteralString = "DELETE FROM sessions WHERE sha256 = $1"
 
+# As above: the key may have been revoked within the moment for which it is remembered.
 KEEP: LiteralString = """
     INSERT INTO sign_in_tokens (sha256, tenant_id, key_id, scopes, expires_at)
-    VALUES ($1, $2, $3, $4::text[], now() + $5::interval)
+    SELECT $1::bytea, $2::uuid, $3::uuid, $4::text[], now() + $5::interval
+     WHERE $3::uuid IS NULL OR EXISTS (SELECT FROM api_keys WHERE id = $3)
  RETURNING expires_at
 """
 
