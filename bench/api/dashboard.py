@@ -70,6 +70,8 @@ async def _page(talk: Talk, cookie: str, title: str, path: str) -> Row:
 async def _signed_in(stand: Stand) -> str:
     """A session's cookie, got with the key as a person gets it."""
     async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{stand.port}") as http:
-        answer = await http.post("/sign-in", data={"key": stand.key})
+        door = await http.get("/sign-in")
+        csrf = door.text.partition('name="csrf" value="')[2][:64]
+        answer = await http.post("/sign-in", data={"key": stand.key, "csrf": csrf})
     assert answer.status_code == 303, answer.text[:500]
     return answer.headers["set-cookie"].partition(";")[0]

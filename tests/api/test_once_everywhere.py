@@ -115,6 +115,10 @@ async def _key(_: Api) -> Request:
     return Request("/v1/keys", {"scopes": ["read"]}, {"scopes": ["write"]})
 
 
+async def _sign_in_link(_: Api) -> Request:
+    return Request("/v1/sign-in-links", None, {})
+
+
 async def _rotate(_: Api) -> Request:
     body = {"overlap": "1h", "host": "example.com"}
     return Request("/v1/signing-secret/rotate", body, {"overlap": "2h"})
@@ -140,6 +144,7 @@ MADE: dict[str, Callable[[Api], Awaitable[Request]]] = {
     "create_tenant": _tenant,
     "create_key": _key,
     "rotate_signing_secret": _rotate,
+    "create_sign_in_link": _sign_in_link,
 }
 ELSEWHERE = {"create_channel", "test_channel", "ping_schedule", "post_ping"}
 """Those whose own tests show it, or that do no harm when repeated."""
@@ -183,7 +188,9 @@ async def test_the_same_key_is_the_same_answer_and_one_effect(api: Api, name: st
     assert await _effects(api) == after
 
 
-@pytest.mark.parametrize("name", ["create_key", "rotate_signing_secret", "claim_firings"])
+@pytest.mark.parametrize(
+    "name", ["create_key", "create_sign_in_link", "rotate_signing_secret", "claim_firings"]
+)
 async def test_answers_with_secrets_are_kept_so_that_nobody_can_read_them(
     api: Api, name: str
 ) -> None:

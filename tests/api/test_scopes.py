@@ -81,6 +81,7 @@ TABLE: Final[dict[str, str]] = {
     "create_key": ADMIN,
     "list_keys": ADMIN,
     "delete_key": ADMIN,
+    "create_sign_in_link": READ,
     "list_circuits": OPERATOR,
     "reset_circuit": OPERATOR,
     "get_cluster": OPERATOR,

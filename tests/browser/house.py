@@ -9,6 +9,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from litestar.handlers import HTTPRouteHandler
+from tests.announced import sign_in_link
 from tests.browser.target import Target, target
 from tests.db.secrets_kit import ring_text
 from tests.process.serving import Server, eventually, serving
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _NONE = "fir_01ARZ3NDEKTSV4RRFFQ69G5FAV"
-_LINK = "signs you in once: "
 _PIECES = ("/live", "/overview/", "/preview", "/now", "/history", "/year")
 """Addresses that are no page of their own: a part of one, or a stream."""
 
@@ -44,9 +44,8 @@ class House:
         return self.server.url
 
     def link(self) -> str:
-        """The address with the token that works once, as it was printed."""
-        line = eventually(lambda: next((each for each in self.server.lines if _LINK in each), None))
-        return line.rpartition(_LINK)[2].strip()
+        """The address with the token that works once."""
+        return eventually(lambda: sign_in_link(self.server.lines))
 
 
 @contextmanager

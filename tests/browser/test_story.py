@@ -23,11 +23,13 @@ async def test_the_link_of_the_server_signs_in_once_and_a_key_always(
     page, link = stranger.page, house.link()
     stranger.watch.refusals = True
     await page.goto(link)
+    await page.get_by_role("button", name="Continue").click()
     await expect(page.get_by_role("heading", name="Overview", level=1)).to_be_visible()
     assert "token" not in page.url
     await page.get_by_role("button", name="Sign out").click()
     await expect(page).to_have_url(f"{house.url}/sign-in")
     await page.goto(link)
+    await page.get_by_role("button", name="Continue").click()
     await expect(page.get_by_role("alert")).to_contain_text("was used already")
     await stranger.to("/cluster")
     await page.get_by_label("API key").fill("rota_wrong")

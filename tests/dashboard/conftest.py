@@ -43,12 +43,15 @@ class Browser:
     csrf: str = ""
 
     async def sign_in(self) -> httpx.Response:
-        answer = await self.http.post("/sign-in", data={"key": self.key})
+        answer = await self.enter(key=self.key)
         if answer.status_code == 303:
-            found = _CSRF.search((await self.http.get("/")).text)
-            assert found is not None
-            self.csrf = found[1]
+            self.csrf = csrf_in((await self.http.get("/")).text)
         return answer
+
+    async def enter(self, **form: Any) -> httpx.Response:
+        """Send the form of the door, as its page has it."""
+        csrf = csrf_in((await self.http.get("/sign-in")).text)
+        return await self.http.post("/sign-in", data={"csrf": csrf, **form})
 
     async def get(self, path: str) -> httpx.Response:
         return await self.http.get(path)
@@ -62,6 +65,13 @@ class Browser:
     async def send(self, path: str, **form: Any) -> httpx.Response:
         """A form of ours."""
         return await self.http.post(path, data={"csrf": self.csrf, **form})
+
+
+def csrf_in(page: str) -> str:
+    """The token that the forms of a page carry."""
+    found = _CSRF.search(page)
+    assert found is not None
+    return found[1]
 
 
 @pytest.fixture

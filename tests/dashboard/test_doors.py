@@ -13,9 +13,7 @@ from tests.dashboard.conftest import visitor
 from rota.api.app import create
 from rota.dashboard import places
 from rota.dashboard.pages import PAGES
-from rota.runtime.dashboard import pages
-from rota.tenants import service as tenants
-from rota.tenants import sessions
+from rota.runtime.dashboard import new_token, pages
 from rota.tenants.request_pace import RequestPace
 
 if TYPE_CHECKING:
@@ -137,19 +135,18 @@ async def test_a_wrong_key_opens_nothing(app: Litestar, engine: Engine) -> None:
     somebody.key = somebody.key[:-1] + ("a" if somebody.key[-1] != "a" else "b")
     answer = await somebody.sign_in()
     assert answer.status_code == 403
-    assert "set-cookie" not in answer.headers
+    assert "rota_session" not in answer.headers["set-cookie"]
     assert "No such key" in answer.text
     assert somebody.key not in answer.text
 
 
 async def test_a_token_of_the_server_signs_in_once(app: Litestar, engine: Engine) -> None:
-    async with engine.db.transaction() as tx:
-        token = await sessions.new_token(tx, await tenants.default_tenant(tx))
+    token = (await new_token(engine.db)).text
     first, second = [await visitor(app, engine, "read") for _ in range(2)]
-    answer = await first.http.post("/sign-in", data={"token": token, "next": "/schedules"})
+    answer = await first.enter(token=token, next="/schedules")
     assert (answer.status_code, answer.headers["location"]) == (303, "/schedules")
     assert (await first.get("/")).status_code == 200
-    answer = await second.http.post("/sign-in", data={"token": token})
+    answer = await second.enter(token=token)
     assert answer.status_code == 403
     assert "was used already" in answer.text
 
@@ -187,7 +184,7 @@ async def test_the_way_back_leads_to_a_page_of_ours(
     app: Litestar, engine: Engine, elsewhere: str
 ) -> None:
     somebody = await visitor(app, engine, "read")
-    answer = await somebody.http.post("/sign-in", data={"key": somebody.key, "next": elsewhere})
+    answer = await somebody.enter(key=somebody.key, next=elsewhere)
     assert (answer.status_code, answer.headers["location"]) == (303, "/")
 
 

@@ -20,7 +20,8 @@ def test_it_shows_firings_and_ends_by_itself(tmp_path: Path) -> None:
     shown = run(tmp_path, "demo", "--seconds", "8", "--port", "0", TMPDIR=str(scratch))
     assert shown.code == 0, shown.err
     assert re.search(r"Rota is at http://127\.0\.0\.1:\d+", shown.out)
-    assert re.search(r"signs you in once: http://127\.0\.0\.1:\d+/sign-in\?token=\S+", shown.out)
+    assert re.search(r"signs you in once is in this file: /\S+/sign-in-link", shown.out)
+    assert "token=" not in shown.out
     assert len(re.findall(r"heartbeat +succeeded +HTTP 200", shown.out)) >= 2
     assert re.search(r"flaky +retrying +HTTP 503", shown.out)
     assert "Traceback" not in shown.err

@@ -207,6 +207,55 @@ async def test_another_user_can_neither_start_nor_reach_the_server(base: Path) -
         assert "PermissionError" in knock.stderr
 
 
+@needs_root
+async def test_the_account_of_the_server_gets_in_no_more_than_anyone_else(base: Path) -> None:
+    """As root the server runs as another account, and whatever else does can open its socket."""
+    data_dir = base / "data"
+    async with await embedded.start(data_dir, extra_settings=FAST) as server:
+        home = layout.find(data_dir)
+        assert home is not None
+        assert home.account.uid != 0
+        seen = subprocess.run(  # noqa: ASYNC221 - a moment
+            [sys.executable, "-c", _INTRUDER, str(home.account.uid), server.dsn, str(home.pgpass)],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert seen.stdout.splitlines() == [
+            "InvalidPasswordError",
+            "InvalidPasswordError",
+            "InvalidPasswordError",
+            "PermissionError",
+        ], seen.stderr
+        assert home.pgpass.stat().st_uid == 0
+        assert stat.S_IMODE(home.pgpass.stat().st_mode) == 0o600
+
+
+# Everything is imported before the account changes: the interpreter may be out of its reach.
+_INTRUDER = """if True:
+    import asyncio, os, sys, encodings.idna
+    from pathlib import Path
+    import asyncpg
+    uid, dsn, passfile = sys.argv[1:]
+    os.environ["PGPASSFILE"] = "/nonexistent"
+    os.setgroups([])
+    os.setgid(int(uid))
+    os.setuid(int(uid))
+    bare = dsn.partition("&passfile=")[0]
+    async def main():
+        for dsn_, options in ((bare, {}), (bare, {"password": "guess"}), (dsn, {})):
+            try:
+                await asyncpg.connect(dsn_, **options)
+            except Exception as error:
+                print(type(error).__name__)
+        try:
+            Path(passfile).read_text()
+        except Exception as error:
+            print(type(error).__name__)
+    asyncio.run(main())
+"""
+
+
 def process_status(pid: int) -> dict[str, str]:
     lines = Path(f"/proc/{pid}/status").read_text("utf-8").splitlines()
     return dict(line.split(":", 1) for line in lines)

@@ -7,6 +7,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.announced import first_admin_key, sign_in_link
 from tests.process.serving import Server, eventually, serving, target
 from tests.process.test_cli_program import run
 
@@ -35,18 +36,32 @@ def _beside(server: Server) -> dict[str, str]:
     return {"ROTA_URL": server.url, "ROTA_API_KEY": ADMIN}
 
 
-def test_the_first_key_is_printed_once_and_works(tmp_path: Path, dsn: str) -> None:
+def test_the_first_key_is_in_a_file_and_works(tmp_path: Path, dsn: str) -> None:
     with serving(tmp_path, "--dsn", dsn) as server:
-        line = eventually(lambda: next((each for each in server.lines if "rota_" in each), None))
-        key = line.rpartition(" ")[2].strip()
+        key = eventually(lambda: first_admin_key(server.lines))
         assert server.get("/v1/schedules")[0] == 401
         assert server.get("/v1/schedules", key) == (200, {"items": [], "next_cursor": None})
-        assert list(tmp_path.glob(".local/share/rota/*")) == []
+        eventually(lambda: sign_in_link(server.lines))
+        left = {each.name for each in tmp_path.glob(".local/share/rota/*")}
+        assert left == {"first-admin-key", "sign-in-link"}
+    # The link is no more when the server is; the key stays until its owner removes it.
+    assert [each.name for each in tmp_path.glob(".local/share/rota/*")] == ["first-admin-key"]
     with serving(tmp_path, "--dsn", dsn) as server:
         assert server.get("/v1/schedules", key)[0] == 200
         server.stop()
-        assert not [each for each in server.lines if "rota_" in each]
-    assert key not in (tmp_path / "serve.log").read_text()
+        assert not [each for each in server.lines if "admin key" in each]
+
+
+def test_without_a_folder_for_the_first_key_the_message_says_what_to_do(
+    tmp_path: Path, dsn: str
+) -> None:
+    (tmp_path / "file").touch()
+    with serving(tmp_path, "--dsn", dsn, "--data-dir", str(tmp_path / "file")) as server:
+        line = eventually(lambda: next((each for each in server.lines if "admin key" in each), ""))
+        assert "ROTA_ADMIN_KEY" in line
+        assert "rota_" not in line
+    with serving(tmp_path, "--dsn", dsn, ROTA_ADMIN_KEY=ADMIN) as server:
+        assert server.get("/v1/schedules", ADMIN)[0] == 200
 
 
 async def test_two_servers_share_the_work_and_fire_nothing_twice(

@@ -55,7 +55,7 @@ class Guard:
             return
         principal = await self._authenticator.authenticate(_key(connection))
         if principal is None:
-            raise _unauthorized("expected a key that is known and in force, got another")
+            raise unknown_key()
         if self._pace is not None and not (scope == "admin" and principal.is_operator):
             # Before its rights are looked at: being refused is no reason to be let hammer. Who runs
             # the installation can administer it always: also to take back a limit set too low.
@@ -91,6 +91,11 @@ def require_operator(caller: Principal) -> None:
             HTTPStatus.FORBIDDEN,
             f"expected an admin key of the tenant {DEFAULT_NAME!r}, got one of another tenant",
         )
+
+
+def unknown_key() -> Refused:
+    """The key is not one, or is no more."""
+    return _unauthorized("expected a key that is known and in force, got another")
 
 
 def _key(connection: ASGIConnection[Any, Any, Any, Any]) -> str:

@@ -32,6 +32,7 @@ from rota.api.pausing import (
 )
 from rota.api.problems import Problem
 from rota.api.secrets import Secret, SecretFields
+from rota.api.sign_in_links import SignInLink
 from rota.api.signing import RotateFields, SigningSecretShown
 from rota.api.slots import PreviewFields, Upcoming
 from rota.version import __version__
@@ -52,6 +53,7 @@ _STRUCTS = (
     views.Key,
     views.NewKey,
     KeyFields,
+    SignInLink,
     BackfillFields,
     Backfilled,
     ClaimFields,

@@ -28,6 +28,7 @@ from rota.cli import (
     secrets,
     serve,
     signing,
+    sign_in,
     tenants,
     when,
     worker,
@@ -59,6 +60,7 @@ def rota(
 # imports what is heavy (the database, the engine) inside the command, so that all start quickly.
 app.command()(serve.serve)
 app.command()(demo.demo)
+app.command()(sign_in.sign_in)
 app.command()(worker.worker)
 app.command()(schedules.add)
 app.command("list")(schedules.list_)

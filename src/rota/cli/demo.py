@@ -25,14 +25,22 @@ def demo(*, seconds: Seconds = None, port: Port = None, verbose: Verbose = False
     from rota.runtime import demo as running  # noqa: PLC0415 - heavy, see app.py
 
     output.say("Starting PostgreSQL and Rota in a folder of their own …", style="dim")
-    running.run(on_started=_announce, show=_show, seconds=seconds, port=port, verbose=verbose)
+    running.run(
+        on_started=_announce,
+        show=_show,
+        seconds=seconds,
+        port=port,
+        is_terminal=output.is_terminal(),
+        verbose=verbose,
+    )
     output.say("Stopped; the folder is removed.", style="dim")
 
 
 def _announce(started: "Started", data_dir: Path) -> None:
-    output.say(f"Rota is at {started.url}  (API: {started.url}/docs)", style="bold")
-    if started.sign_in is not None:
-        output.say(f"Dashboard, this link signs you in once: {started.sign_in}")
+    from rota.runtime import handover  # noqa: PLC0415 - as above
+
+    for line in handover.lines(url=started.url, sign_in=started.sign_in, new_key=None):
+        output.say(line, style="bold")
     output.say(f"In another terminal: rota list --data-dir {data_dir}")
     output.say("Ctrl-C ends it.\n", style="dim")
 

@@ -65,8 +65,13 @@ def prepare() -> None:
 
 
 def say(text: str, *, style: str | None = None) -> None:
-    """One line of result."""
-    console().print(text, style=style)
+    """One line of result, however long: a link cut in two could not be opened."""
+    console().print(text, style=style, soft_wrap=True)
+
+
+def is_terminal() -> bool:
+    """Whether results are seen by a person, and not kept in a file or a log."""
+    return sys.stdout.isatty()
 
 
 def done(record: object, text: str, *, as_json: bool) -> None:

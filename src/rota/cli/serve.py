@@ -29,17 +29,17 @@ def serve(
 
     flags = {"dsn": dsn, "data_dir": data_dir, "host": host, "port": port, "roles": role}
     config = configuration.read(flags, file=file)
-    run.until_signalled(config, on_started=announce, verbose=verbose)
+    run.until_signalled(
+        config, on_started=announce, is_terminal=output.is_terminal(), verbose=verbose
+    )
 
 
 def announce(started: "Started") -> None:
-    """Say where the server is; and the first admin key, which nobody will see again."""
-    if started.url is not None:
-        output.say(f"Rota is at {started.url}  (API: {started.url}/docs)")
-        if started.sign_in is not None:
-            output.say(f"Dashboard, this link signs you in once: {started.sign_in}")
-    else:
+    """Say where the server is, and how to sign in; each thing in a line of its own."""
+    from rota.runtime import handover  # noqa: PLC0415 - heavy, see app.py
+
+    if started.url is None:
         output.say(f"Rota runs as {', '.join(started.roles)}.")
-    if started.new_key is not None:
-        output.say(f"The first admin key, shown only this once: {started.new_key}", style="bold")
+    for line in handover.lines(url=started.url, sign_in=started.sign_in, new_key=started.new_key):
+        output.say(line)
     output.console().file.flush()

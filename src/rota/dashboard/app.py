@@ -5,7 +5,7 @@ from collections.abc import Callable
 from litestar import Router
 from litestar.di import Provide
 
-from rota.dashboard import doors, statics, troubles
+from rota.dashboard import doors, forms, statics, troubles
 from rota.dashboard.desk import Desk
 from rota.dashboard.pages import PAGES
 
@@ -22,6 +22,7 @@ def routes(desk: Desk, *, opt: dict[str, str]) -> Router:
         },
         exception_handlers={Exception: troubles.handler(desk.bus)},
         opt=opt,
+        request_max_body_size=forms.SMALL,
         include_in_schema=False,
     )
 

@@ -13,7 +13,7 @@ from litestar import Request
 from litestar.connection import ASGIConnection
 from litestar.handlers import BaseRouteHandler
 
-from rota.dashboard import cookies, forgery
+from rota.dashboard import cookies, forgery, forms
 from rota.dashboard.desk import Desk
 from rota.dashboard.refusals import NotSignedIn, PageRefused
 from rota.tenants import sessions
@@ -63,6 +63,7 @@ def keeper(desk: Desk) -> Keeper:
         _require_text(connection)
         changes = isinstance(connection, Request) and connection.method not in _HARMLESS
         if changes:
+            forms.require_small_enough(connection.headers, handler)
             _require_our_own(connection)
         scope = handler.opt.get(_OPT)
         if scope == _ANYBODY:
@@ -99,7 +100,7 @@ def visitor(request: Request[Any, Any, Any]) -> Visitor:
 
 
 async def _pace(desk: Desk, visitor: Visitor, scope: str | None) -> None:
-    """Count the request as the API does (S12); `TooManyRequests` when it is one too many.
+    """Count the request as the API does; `TooManyRequests` when it is one too many.
 
     Before its rights are looked at, and not for what only the operator does: a limit that was set
     too low must not keep anybody from taking it back.
@@ -138,8 +139,7 @@ def _require_our_own(connection: ASGIConnection[Any, Any, Any, Any]) -> None:
 async def _require_token(connection: ASGIConnection[Any, Any, Any, Any], visitor: Visitor) -> None:
     shown = connection.headers.get(forgery.HEADER)
     if shown is None and isinstance(connection, Request):
-        form = await connection.form()
-        shown = str(form.get(forgery.FIELD, ""))
+        shown = (await forms.Form.read(connection)).text(forgery.FIELD)
     if not forgery.matches(visitor.session.secret, shown or ""):
         raise PageRefused(
             HTTPStatus.FORBIDDEN,

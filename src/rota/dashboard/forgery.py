@@ -2,6 +2,8 @@
 
 Every change needs two proofs: no header names another site, and the form carries the token of the
 session, which no other site can read. The cookie's SameSite=Strict is a third, not relied upon.
+Before there is a session, the form for signing in carries the token of a cookie of its own:
+otherwise another site could sign somebody in as whom it likes.
 """
 
 import hashlib
@@ -15,12 +17,12 @@ _PURPOSE: Final = b"rota dashboard csrf"
 
 
 def token(secret: str) -> str:
-    """The token that the forms of a session carry. It says nothing of the session's secret."""
+    """The token that forms carry for the secret in a cookie. It says nothing of the secret."""
     return hmac.new(secret.encode(), _PURPOSE, hashlib.sha256).hexdigest()
 
 
 def matches(secret: str, shown: str) -> bool:
-    """Whether a form was made for this session."""
+    """Whether a form was made for the browser with this secret."""
     return hmac.compare_digest(token(secret).encode(), shown.encode())
 
 

@@ -39,6 +39,7 @@ def page(
     visitor: Visitor | None,
     section: str = "",
     code: HTTPStatus = HTTPStatus.OK,
+    cookies: tuple[Cookie, ...] = (),
     **values: Any,
 ) -> Response[str]:
     """A page for a visitor; `section` is the part of the navigation it belongs to."""
@@ -47,7 +48,13 @@ def page(
         .get_template(template)
         .render(visitor=visitor, section=section, code=code, **values)
     )
-    return Response(text, status_code=code, media_type=MediaType.HTML, headers=dict(headers.PAGE))
+    return Response(
+        text,
+        status_code=code,
+        media_type=MediaType.HTML,
+        headers=dict(headers.PAGE),
+        cookies=list(cookies),
+    )
 
 
 def part(template: str, *, visitor: Visitor | None, **values: Any) -> str:

@@ -38,6 +38,9 @@ def handler(bus: Bus) -> Callable[[AnyRequest, Exception], Response[Any]]:
         shown = rendering.page(
             "trouble.html", visitor=scope.get("auth"), code=status, detail=detail
         )
+        if status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE:
+            # There is more of the body than was read, so the connection cannot be used again.
+            shown.headers["Connection"] = "close"
         if isinstance(error, TooManyRequests):
             shown.headers["Retry-After"] = str(error.retry_after)
         return shown

@@ -7,7 +7,9 @@ are seen through protocols.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, cast
+from urllib.parse import parse_qs, urlsplit
 
 import asyncpg  # pyright: ignore[reportMissingTypeStubs] - it has none; hence this module
 
@@ -26,7 +28,12 @@ or in session mode.
 
 _CLOSE_TIMEOUT = 2.0
 
+_ANYWHERE = "*:*:*:"
+
 _untyped: Any = asyncpg
+
+WrongPassword: type[Exception] = asyncpg.InvalidPasswordError
+"""The server asks for another password, or for one where none was given."""
 
 ERRORS: tuple[type[Exception], ...] = (
     asyncpg.PostgresError,
@@ -78,13 +85,13 @@ class Pool(Protocol):
 
 async def connect(dsn: str, session: Session) -> Connection:
     """One connection of its own, outside any pool."""
-    return await cast("Awaitable[Connection]", _untyped.connect(dsn, **_options(session)))
+    return await cast("Awaitable[Connection]", _untyped.connect(dsn, **_options(dsn, session)))
 
 
 async def open_pool(dsn: str, session: Session, *, size: int) -> Pool:
     """A pool with one connection made, and up to `size` when they are needed."""
     pool = _untyped.create_pool(
-        dsn, min_size=1, max_size=size, reset=_keep_session, **_options(session)
+        dsn, min_size=1, max_size=size, reset=_keep_session, **_options(dsn, session)
     )
     return await cast("Awaitable[Pool]", pool)
 
@@ -120,10 +127,30 @@ async def _keep_session(connection: Connection) -> None:
     """
 
 
-def _options(session: Session) -> dict[str, Any]:
+def _options(dsn: str, session: Session) -> dict[str, Any]:
     return {
+        "password": _password(dsn),
         "timeout": session.connect_timeout.total_seconds(),
         "command_timeout": session.reply_timeout.total_seconds(),
         "statement_cache_size": STATEMENT_CACHE_SIZE,
         "server_settings": session.server_settings(),
     }
+
+
+def _password(dsn: str) -> str | None:
+    """The password in a file that the DSN names, if it is for any server; None leaves it to the
+    driver.
+
+    The driver would prefer PGPASSWORD, which is there for another server than the embedded one.
+    """
+    parts = urlsplit(dsn)
+    named = parse_qs(parts.query).get("passfile")
+    if named is None or parts.password is not None:
+        return None
+    try:
+        line = Path(named[0]).read_text("utf-8").strip()
+    except (OSError, UnicodeDecodeError):
+        return None
+    user, _, password = line.removeprefix(_ANYWHERE).partition(":")
+    is_ours = line.startswith(_ANYWHERE) and "\n" not in line and user == parts.username
+    return password if is_ours and "\\" not in password else None

@@ -558,13 +558,19 @@ CREATE TABLE rota.sign_in_tokens (
     tenant_id uuid NOT NULL,
     created_at timestamp with time zone DEFAULT now() NOT NULL,
     expires_at timestamp with time zone NOT NULL,
+    key_id uuid,
+    scopes text[] DEFAULT '{admin}'::text[] NOT NULL,
     CONSTRAINT sign_in_tokens_pkey PRIMARY KEY (sha256),
+    CONSTRAINT sign_in_tokens_key_id_fkey FOREIGN KEY (key_id) REFERENCES rota.api_keys(id) ON DELETE CASCADE,
     CONSTRAINT sign_in_tokens_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES rota.tenants(id) ON DELETE CASCADE
 );
+CREATE INDEX sign_in_tokens_of_key ON rota.sign_in_tokens USING btree (key_id);
 ALTER TABLE rota.sign_in_tokens ENABLE ROW LEVEL SECURITY;
 ALTER TABLE rota.sign_in_tokens FORCE ROW LEVEL SECURITY;
 CREATE POLICY engine ON rota.sign_in_tokens AS PERMISSIVE FOR ALL TO CURRENT_USER USING (true) WITH CHECK (true);
 CREATE POLICY tenant ON rota.sign_in_tokens AS PERMISSIVE FOR ALL TO rota_tenant USING ((tenant_id = rota.current_tenant())) WITH CHECK ((tenant_id = rota.current_tenant()));
+GRANT INSERT ON rota.sign_in_tokens TO rota_tenant;
+GRANT SELECT (expires_at) ON rota.sign_in_tokens TO rota_tenant;
 
 CREATE TABLE rota.signing_secrets (
     tenant_id uuid NOT NULL,

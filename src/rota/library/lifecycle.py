@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from rota.events import Bus
     from rota.library.declaration import Declaration
     from rota.library.settings import AllTenants
+    from rota.runtime.handover import Handed
     from rota.runtime.opening import Opened
     from rota.runtime.parts import Engine, Stop
     from rota.tenants.tenant import Tenant
@@ -61,6 +62,8 @@ class Start:
     """The program's own queue, and those that its tasks name."""
     concurrency: int = CONCURRENCY
     stop_grace: timedelta
+    is_terminal: bool = False
+    """Whether what it prints is seen by a person and kept by nobody."""
 
 
 @dataclass(slots=True)
@@ -70,8 +73,8 @@ class Started:
     running: Running
     declarer: Declarer | None
     url: str | None = None
-    sign_in: str | None = None
-    new_key: str | None = None
+    sign_in: Handed | None = None
+    new_key: Handed | None = None
 
 
 @asynccontextmanager
@@ -92,6 +95,7 @@ async def started(start: Start, *, bus: Bus, stop: Stop) -> AsyncGenerator[Start
         has_client=True,
         has_secrets=bool(embedding.built_in) or "api" in start.config.roles,
         make_key="api" in start.config.roles,
+        is_terminal=start.is_terminal,
     )
     async with running(
         start.config, bus=bus, clock=clock, stop=stop, grace=start.stop_grace, program=program

@@ -15,6 +15,7 @@ from rota.events import Bus
 from rota.library.errors import NotRunning
 from rota.library.lifecycle import started
 from rota.library.settings import read_queues, read_roles, read_tenants
+from rota.runtime import handover
 from rota.runtime.parts import Stop
 from rota.runtime.run import until_asked, with_signals
 from rota.telemetry import log
@@ -88,6 +89,7 @@ class Program(ABC):
                 queues=read_queues(queues) or start.queues,
                 tenants=read_tenants(tenants) or start.tenants,
                 concurrency=concurrency or start.concurrency,
+                is_terminal=sys.stderr.isatty(),
             )
 
             async def main(bus: Bus, stop: Stop) -> None:
@@ -165,12 +167,8 @@ class Program(ABC):
 
     def _announce(self, begun: Started) -> None:
         self._started = begun
-        if begun.url is not None:
-            sys.stderr.write(f"Rota is at {begun.url}  (API: {begun.url}/docs)\n")
-        if begun.sign_in is not None:
-            sys.stderr.write(f"Dashboard, this link signs you in once: {begun.sign_in}\n")
-        if begun.new_key is not None:
-            sys.stderr.write(f"The first admin key, shown only this once: {begun.new_key}\n")
+        for line in handover.lines(url=begun.url, sign_in=begun.sign_in, new_key=begun.new_key):
+            sys.stderr.write(f"{line}\n")
         sys.stderr.flush()
 
 

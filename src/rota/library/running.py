@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ class Running:
 
     db: Database
     """A pool for what the program asks; the engine has its own connections beside it or in it."""
-    dsn: str
+    dsn: str = field(repr=False)
     tenant: Tenant
     """Whose schedules and tasks these are, without the limits that are for strangers."""
     shards: int

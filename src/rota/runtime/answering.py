@@ -9,12 +9,13 @@ from rota.api.app import create
 from rota.api.engine import Engine
 from rota.api.polls import Polls
 from rota.dashboard.feeds import Feeds
-from rota.runtime import files, web
+from rota.runtime import files, handover, web
 from rota.runtime.dashboard import new_token, pages
 from rota.runtime.limits import request_pace
 from rota.runtime.pulling import start_pull
 from rota.runtime.targets import target_policy
 from rota.runtime.watching import uses_apprise
+from rota.tenants import sessions
 
 if TYPE_CHECKING:
     import socket
@@ -25,8 +26,9 @@ if TYPE_CHECKING:
     from rota.config import Config
     from rota.db import Listener
     from rota.events import Bus
+    from rota.runtime.handover import Handed
     from rota.runtime.opening import Opened
-    from rota.runtime.parts import Stop
+    from rota.runtime.parts import Program, Stop
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,7 +36,7 @@ class Answering:
     """What there is to say about an API that answers."""
 
     url: str
-    sign_in: str | None
+    sign_in: Handed | None
     polls: Polls
     """Those who wait for work."""
 
@@ -50,9 +52,9 @@ async def start_answering(
     stop: Stop,
     bus: Bus,
     clock: Clock,
-    can_sign_in: bool,
+    program: Program,
 ) -> Answering:
-    """Begin to answer. `can_sign_in` says that somebody is there to be shown an address for it."""
+    """Begin to answer. A program that makes keys is handed a link to sign in with, too."""
     polls = Polls()
     start_pull(stack, opened.db, polls, config, news=news, bus=bus, clock=clock)
     engine = Engine(
@@ -72,8 +74,15 @@ async def start_answering(
     feeds = Feeds(opened.api_db, clock)
     url = _answer(stack, engine, feeds, listener, config)
     sign_in = None
-    if can_sign_in:
-        sign_in = f"{url}/sign-in?token={await new_token(opened.api_db)}"
+    if program.make_key:
+        token = await new_token(opened.api_db)
+        sign_in = handover.hand_link(
+            stack,
+            f"{url}/sign-in?token={token.text}",
+            config.data_dir,
+            is_terminal=program.is_terminal,
+            lifetime=sessions.TOKEN_LIFETIME,
+        )
     return Answering(url=url, sign_in=sign_in, polls=polls)
 
 

@@ -10,6 +10,7 @@ from rota.dashboard.desk import Desk
 from rota.dashboard.feeds import Feeds
 from rota.tenants import service, sessions
 from rota.tenants.authenticate import Authenticator
+from rota.tenants.tenant import Principal
 
 if TYPE_CHECKING:
     from litestar import Router
@@ -39,10 +40,14 @@ def pages(engine: Engine, feeds: Feeds | None = None) -> Router:
     return dashboard.routes(desk, opt=access.PUBLIC)
 
 
-async def new_token(db: Database) -> str:
+async def new_token(db: Database) -> sessions.SignInToken:
     """A token that signs the operator in, once."""
 
-    async def work(tx: Tx) -> str:
-        return await sessions.new_token(tx, await service.default_tenant(tx))
+    async def work(tx: Tx) -> sessions.SignInToken:
+        tenant = await service.default_tenant(tx)
+        operator = Principal(tenant=tenant, scopes=frozenset({"admin"}), key_id=None)
+        token = await sessions.new_token(tx, operator)
+        assert token is not None, "no key stands behind it"
+        return token
 
     return await db.run(work)

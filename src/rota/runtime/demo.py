@@ -7,7 +7,7 @@ import os
 import shutil
 import tempfile
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,7 +23,7 @@ from rota.firing.events import PassDone
 from rota.runtime import web
 from rota.runtime.echo import echo
 from rota.runtime.run import listen_to_signals
-from rota.runtime.serve import Stop, running
+from rota.runtime.serve import SERVER, Stop, running
 from rota.schedules import service
 from rota.telemetry import log
 from rota.tenants import service as tenants
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from rota.clock import Clock
     from rota.config import Config
     from rota.db import Database, Tx
+    from rota.runtime.parts import Program
     from rota.runtime.serve import Started
 
 _GRACE = timedelta(seconds=1)
@@ -59,6 +60,7 @@ def run(
     show: Callable[[Shown], None],
     seconds: float | None = None,
     port: int | None = None,
+    is_terminal: bool = False,
     verbose: bool = False,
 ) -> None:
     """Run it until a signal comes or the seconds are over; nothing of it stays behind."""
@@ -69,7 +71,10 @@ def run(
         end_log = log.start(bus, verbose=True) if verbose else None
         async with throw_away_folder() as folder:
             config = _config(folder, port)
-            await _demo(config, bus, stop, on_started=on_started, show=show, seconds=seconds)
+            program = replace(SERVER, is_terminal=is_terminal)
+            await _demo(
+                config, bus, stop, program, on_started=on_started, show=show, seconds=seconds
+            )
         if end_log is not None:
             end_log()
 
@@ -81,6 +86,7 @@ async def _demo(
     config: Config,
     bus: Bus,
     stop: Stop,
+    program: Program,
     *,
     on_started: Callable[[Started, Path], None],
     show: Callable[[Shown], None],
@@ -89,7 +95,7 @@ async def _demo(
     clock = SystemClock()
     async with (
         echo(clock) as url,
-        running(config, bus=bus, clock=clock, stop=stop, grace=_GRACE) as started,
+        running(config, bus=bus, clock=clock, stop=stop, grace=_GRACE, program=program) as started,
     ):
         names = await _add_samples(started.db, url)
         _Live(clock, names, show).listen_to(bus)

@@ -1,7 +1,8 @@
-"""What a server leaves in its data folder so that commands find it: its address and a key.
+"""What a server leaves in its data folder: its address and a key, so that commands find it, and
+credentials that there was no terminal to show on.
 
-Both are files that only their owner can read. They are written whole under another name first, so
-that a reader never sees half of one.
+All are files that only their owner can read. They are written whole under another name first, so
+that a reader never sees half of one, and never through a link that stands in their place.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
 
 URL = "url"
 KEY = "key"
+FIRST_KEY = "first-admin-key"
+SIGN_IN_LINK = "sign-in-link"
 
 
 def read(folder: Path, name: str) -> str | None:
@@ -28,7 +31,7 @@ def read(folder: Path, name: str) -> str | None:
 def write(folder: Path, name: str, text: str) -> None:
     """Make or replace one of the files: mode 0600 from its first byte."""
     draft = folder / f".{name}.{secrets.token_hex(4)}"
-    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
     try:
         with os.fdopen(descriptor, "w", encoding="utf-8") as file:
             file.write(f"{text}\n")

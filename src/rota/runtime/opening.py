@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -37,7 +37,7 @@ _API_RETRY = Retry(tries=3)
 class Opened:
     """A database that is ready for this process."""
 
-    dsn: str
+    dsn: str = field(repr=False)
     db: Database
     """The engine's pool."""
     api_db: Database

@@ -70,7 +70,9 @@ class Program:
     has_secrets: bool = True
     """Whether its worker's calls, or its API, need what is sealed in the database."""
     make_key: bool = False
-    """Whether somebody is there to be shown a first admin key."""
+    """Whether somebody is there to be handed a first admin key."""
+    is_terminal: bool = False
+    """Whether what it prints is seen by a person and kept by nobody."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

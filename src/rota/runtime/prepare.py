@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -31,7 +31,7 @@ class Prepared:
     """A database that is ready for this program."""
 
     installation: Installation
-    new_key: str | None
+    new_key: str | None = field(repr=False)
     """An admin key that was made just now and is stored nowhere: show it."""
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import signal
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final, TypeVar
 
 import uvloop
@@ -11,7 +12,7 @@ import uvloop
 from rota.clock import SystemClock
 from rota.events import Bus
 from rota.runtime.collector import calm
-from rota.runtime.serve import Stop, running
+from rota.runtime.serve import SERVER, Stop, running
 from rota.telemetry import log
 
 if TYPE_CHECKING:
@@ -28,12 +29,20 @@ _LEAVE_TIMEOUT: Final = 2.0
 
 
 def until_signalled(
-    config: Config, *, on_started: Callable[[Started], None], verbose: bool = False
+    config: Config,
+    *,
+    on_started: Callable[[Started], None],
+    is_terminal: bool = False,
+    verbose: bool = False,
 ) -> None:
-    """Serve until SIGTERM or SIGINT, then end in order. A second signal cuts the grace short."""
+    """Serve until SIGTERM or SIGINT, then end in order. A second signal cuts the grace short.
+
+    `is_terminal` says that `on_started` prints to a person: credentials are for nobody else.
+    """
 
     async def main(bus: Bus, stop: Stop) -> None:
-        block = running(config, bus=bus, clock=SystemClock(), stop=stop)
+        program = replace(SERVER, is_terminal=is_terminal)
+        block = running(config, bus=bus, clock=SystemClock(), stop=stop, program=program)
         await until_asked(block, stop=stop, on_started=on_started)
 
     with_signals(main, verbose=verbose)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from rota.db import Database, Listener
 from rota.firing.loop import CHANNEL as TIMERS
 from rota.runtime import measuring
+from rota.runtime.handover import Handed, hand_key
 from rota.runtime.opening import keep_up, open_database
 from rota.runtime.parts import Program, Stop, drain, start_parts
 from rota.workers.news import CHANNELS
@@ -43,10 +44,10 @@ class Started:
     roles: tuple[str, ...]
     url: str | None
     """Where the API is; None without the role."""
-    sign_in: str | None
-    """Where to sign in to the dashboard: works once, within the hour. A secret."""
-    new_key: str | None
-    """An admin key that was made just now, to be shown once."""
+    sign_in: Handed | None
+    """A link to the dashboard: works once, within ten minutes."""
+    new_key: Handed | None
+    """An admin key that was made just now, and is stored nowhere else."""
     db: Database
     opened: Opened
     news: Listener
@@ -77,6 +78,7 @@ async def running(
             has_client=program.has_client,
             has_secrets=program.has_secrets,
         )
+        new_key = _handed(opened.prepared.new_key, config, program)
         keep_up(stack, opened, config, bus=bus, clock=clock)
         news = Listener(opened.dsn, [TIMERS, *CHANNELS], clock=clock)
         await stack.enter_async_context(news)
@@ -98,7 +100,7 @@ async def running(
                 stop=stop,
                 bus=bus,
                 clock=clock,
-                can_sign_in=program.make_key,
+                program=program,
             )
         parts = await start_parts(
             stack, opened, config, news=news, bus=bus, clock=clock, program=program
@@ -111,11 +113,17 @@ async def running(
             roles=config.roles,
             url=answering and answering.url,
             sign_in=answering and answering.sign_in,
-            new_key=opened.prepared.new_key,
+            new_key=new_key,
             db=opened.api_db,
             opened=opened,
             news=news,
         )
+
+
+def _handed(key: str | None, config: Config, program: Program) -> Handed | None:
+    if key is None:
+        return None
+    return hand_key(key, config.data_dir, is_terminal=program.is_terminal)
 
 
 def _listen(stack: AsyncExitStack, config: Config) -> socket.socket | None:

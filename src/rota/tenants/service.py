@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from rota import ids
 from rota.errors import CallerError, ContractBroken, InvalidInput
-from rota.tenants import keys, sql
+from rota.tenants import keys, sessions, sql
 from rota.tenants.authenticate import authenticate
 from rota.tenants.tenant import DEFAULT_NAME, MIN_INTERVAL, SCOPES
 
@@ -94,14 +94,19 @@ async def list_keys(
 async def revoke_key(tx: Tx, tenant: Tenant, key_id: UUID) -> bool:
     """End a key; False when the tenant has no such key. Heard everywhere within a second.
 
-    The last admin key of the tenant that runs the installation stays (`LastAdminKey`).
+    The last admin key of the tenant that runs the installation stays (`LastAdminKey`). Any other
+    one takes along the sessions that were begun with a server's link: whoever revokes a key that
+    got into the wrong hands must not leave behind what was begun with it.
     """
     if tenant.name == DEFAULT_NAME:
         # Two that revoke each other's must not both find the other one in force.
         await sql.lock_keys(tx)
         if await sql.is_last_admin_key(tx, tenant.id, key_id):
             raise LastAdminKey
-    return await sql.revoke(tx, key_id, tenant.id)
+    scopes = await sql.revoke(tx, key_id, tenant.id)
+    if scopes is not None and "admin" in scopes and tenant.name == DEFAULT_NAME:
+        await sessions.end_links(tx, tenant.id)
+    return scopes is not None
 
 
 async def _take(tx: Tx, tenant: Tenant, key: ApiKey) -> str | None:

@@ -83,7 +83,9 @@ _USED: LiteralString = """
                         OR last_used_at < clock_timestamp() - interval '1 minute')
 """
 
-_REVOKE: LiteralString = "DELETE FROM api_keys WHERE id = $1 AND tenant_id = $2"
+_REVOKE: LiteralString = """
+    DELETE FROM api_keys WHERE id = $1 AND tenant_id = $2 RETURNING scopes
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -184,8 +186,9 @@ async def mark_used(tx: Tx, key_id: UUID) -> None:
     await tx.execute(_USED, key_id)
 
 
-async def revoke(tx: Tx, key_id: UUID, tenant_id: UUID) -> bool:
-    return await tx.execute(_REVOKE, key_id, tenant_id) == 1
+async def revoke(tx: Tx, key_id: UUID, tenant_id: UUID) -> list[Scope] | None:
+    """The scopes that the key had; None when there is no such key."""
+    return await tx.fetch_value(_REVOKE, key_id, tenant_id)
 
 
 def _info(row: Row) -> KeyInfo:

@@ -106,6 +106,19 @@ _ADMINISTERING = (
     ),
 )
 
+_SIGNING_IN = (
+    Operation(
+        name="create_sign_in_link",
+        method="post",
+        path="/v1/sign-in-links",
+        summary="Make a link to the dashboard that works once, within ten minutes.",
+        scope="read",
+        answer="SignInLink",
+        status=201,
+        problems=(*_ADMIN, *LARGE),
+    ),
+)
+
 _CIRCUITS = (
     Operation(
         name="list_circuits",
@@ -143,4 +156,4 @@ _FIGURES = (
     ),
 )
 
-ADMINISTRATION = (*_ADMINISTERING, *_CIRCUITS, *_FIGURES, *_OPERATING)
+ADMINISTRATION = (*_ADMINISTERING, *_SIGNING_IN, *_CIRCUITS, *_FIGURES, *_OPERATING)

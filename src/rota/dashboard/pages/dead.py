@@ -9,7 +9,7 @@ from uuid import UUID
 from litestar import Response, get, post
 
 from rota.dashboard import doors, paths, places, rendering
-from rota.dashboard.forms import Form
+from rota.dashboard.forms import MEDIUM, Form
 from rota.dashboard.given import AnyRequest, TheDesk, TheVisitor
 from rota.dashboard.refusals import PageRefused
 from rota.db import Tx
@@ -68,7 +68,7 @@ async def dead_letters(request: AnyRequest, desk: TheDesk, visitor: TheVisitor) 
     )
 
 
-@post("/dead/replay", opt=doors.needs("write"))
+@post("/dead/replay", opt=doors.needs("write"), request_max_body_size=MEDIUM)
 async def replay_dead(request: AnyRequest, desk: TheDesk, visitor: TheVisitor) -> Response[Any]:
     """Repeat those that are ticked, or all that have no replay yet."""
     form = await Form.read(request)

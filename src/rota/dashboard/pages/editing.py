@@ -14,7 +14,7 @@ from rota.dashboard.desk import Desk
 from rota.dashboard.doors import Visitor
 from rota.dashboard.drafts import Written
 from rota.dashboard.drafts_filled import of_definition
-from rota.dashboard.forms import Form
+from rota.dashboard.forms import LARGE, Form
 from rota.dashboard.given import AnyRequest, Named, TheDesk, TheVisitor
 from rota.dashboard.pages import editing_saved as saving
 from rota.dashboard.refusals import missing
@@ -57,7 +57,7 @@ async def new_schedule(request: AnyRequest, desk: TheDesk, visitor: TheVisitor) 
     return await _page(desk, visitor, Sheet(written=written))
 
 
-@post("/schedules/new", opt=doors.needs("write"))
+@post("/schedules/new", opt=doors.needs("write"), request_max_body_size=LARGE)
 async def make_schedule(request: AnyRequest, desk: TheDesk, visitor: TheVisitor) -> Response[Any]:
     """Make it; or make it paused and send one request at once, to see what comes back."""
     form = await Form.read(request)
@@ -79,7 +79,7 @@ async def edit_schedule(desk: TheDesk, visitor: TheVisitor, schedule_id: Named) 
     return await _page(desk, visitor, shows)
 
 
-@post("/schedules/{schedule_id:str}/edit", opt=doors.needs("write"))
+@post("/schedules/{schedule_id:str}/edit", opt=doors.needs("write"), request_max_body_size=LARGE)
 async def change_schedule(
     request: AnyRequest, desk: TheDesk, visitor: TheVisitor, schedule_id: Named
 ) -> Response[Any]:

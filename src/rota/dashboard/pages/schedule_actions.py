@@ -7,7 +7,7 @@ from litestar import Response, post
 
 from rota.dashboard import doors, paths, pauses, rendering, shown
 from rota.dashboard.drafts import from_json
-from rota.dashboard.forms import Form
+from rota.dashboard.forms import LARGE, Form
 from rota.dashboard.given import AnyRequest, Named, TheDesk, TheVisitor
 from rota.dashboard.pages import schedule_parts as parts
 from rota.dashboard.pages.schedule import whole
@@ -71,7 +71,7 @@ async def delete_schedule(desk: TheDesk, visitor: TheVisitor, schedule_id: Named
     return rendering.go_to("/schedules")
 
 
-@post("/schedules/{schedule_id:str}/trigger", opt=doors.needs("write"))
+@post("/schedules/{schedule_id:str}/trigger", opt=doors.needs("write"), request_max_body_size=LARGE)
 async def trigger_schedule(
     request: AnyRequest, desk: TheDesk, visitor: TheVisitor, schedule_id: Named
 ) -> Response[Any]:

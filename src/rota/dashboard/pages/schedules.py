@@ -12,7 +12,7 @@ from uuid import UUID
 from litestar import Response, get, post
 
 from rota.dashboard import doors, paths, pauses, rendering, shown, strip, told
-from rota.dashboard.forms import Form
+from rota.dashboard.forms import MEDIUM, Form
 from rota.dashboard.given import AnyRequest, TheDesk, TheVisitor
 from rota.dashboard.refusals import PageRefused
 from rota.db import Tx
@@ -91,7 +91,7 @@ async def _listed(
     )
 
 
-@post("/schedules/together", opt=doors.needs("write"))
+@post("/schedules/together", opt=doors.needs("write"), request_max_body_size=MEDIUM)
 async def change_together(request: AnyRequest, desk: TheDesk, visitor: TheVisitor) -> Response[Any]:
     """Pause, resume or delete those that are ticked: all of them, or none."""
     form = await Form.read(request)

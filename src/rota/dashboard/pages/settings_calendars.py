@@ -10,7 +10,7 @@ from litestar import Response, get, post
 from rota.dashboard import doors, rendering, settings
 from rota.dashboard.desk import Desk
 from rota.dashboard.doors import Visitor
-from rota.dashboard.forms import Form
+from rota.dashboard.forms import MEDIUM, Form
 from rota.dashboard.given import AnyRequest, Named, TheDesk, TheVisitor
 from rota.dashboard.refusals import missing
 from rota.db import Tx
@@ -41,7 +41,7 @@ async def calendars(request: AnyRequest, desk: TheDesk, visitor: TheVisitor) -> 
     )
 
 
-@post("/settings/calendars", opt=doors.needs("write"))
+@post("/settings/calendars", opt=doors.needs("write"), request_max_body_size=MEDIUM)
 async def create_calendar(request: AnyRequest, desk: TheDesk, visitor: TheVisitor) -> Response[Any]:
     """Make one; a name that is taken is refused, so that none is overwritten unseen."""
     typed = _typed(await Form.read(request))
@@ -70,7 +70,7 @@ async def calendar(
     return await _one(desk, visitor, name, done=request.query_params.get("done"))
 
 
-@post("/settings/calendars/{name:str}", opt=doors.needs("write"))
+@post("/settings/calendars/{name:str}", opt=doors.needs("write"), request_max_body_size=MEDIUM)
 async def change_calendar(
     request: AnyRequest, desk: TheDesk, visitor: TheVisitor, name: Named
 ) -> Response[Any]:

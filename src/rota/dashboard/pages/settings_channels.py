@@ -11,7 +11,7 @@ from rota import ids
 from rota.dashboard import doors, rendering, settings
 from rota.dashboard.desk import Desk
 from rota.dashboard.doors import Visitor
-from rota.dashboard.forms import Form
+from rota.dashboard.forms import MEDIUM, Form
 from rota.dashboard.given import AnyRequest, Named, TheDesk, TheVisitor
 from rota.dashboard.refusals import PageRefused, missing
 from rota.db import Tx
@@ -41,7 +41,7 @@ async def channels(request: AnyRequest, desk: TheDesk, visitor: TheVisitor) -> R
     return await _listed(desk, visitor, done=request.query_params.get("done"))
 
 
-@post("/settings/channels", opt=doors.needs("write"))
+@post("/settings/channels", opt=doors.needs("write"), request_max_body_size=MEDIUM)
 async def create_channel(request: AnyRequest, desk: TheDesk, visitor: TheVisitor) -> Response[Any]:
     """Make one."""
     form = await Form.read(request)
@@ -70,7 +70,7 @@ async def one_channel(
     return await _one(desk, visitor, id_, done=request.query_params.get("done"))
 
 
-@post("/settings/channels/{channel_id:str}", opt=doors.needs("write"))
+@post("/settings/channels/{channel_id:str}", opt=doors.needs("write"), request_max_body_size=MEDIUM)
 async def change_channel(
     request: AnyRequest, desk: TheDesk, visitor: TheVisitor, channel_id: Named
 ) -> Response[Any]:

@@ -9,7 +9,7 @@ from litestar import Response, get, post
 from rota.dashboard import doors, rendering, settings
 from rota.dashboard.desk import Desk
 from rota.dashboard.doors import Visitor
-from rota.dashboard.forms import Form
+from rota.dashboard.forms import MEDIUM, Form
 from rota.dashboard.given import AnyRequest, TheDesk, TheVisitor
 from rota.dashboard.refusals import missing
 from rota.db import Tx
@@ -34,7 +34,7 @@ async def secrets(request: AnyRequest, desk: TheDesk, visitor: TheVisitor) -> Re
     )
 
 
-@post("/settings/secrets", opt=doors.needs("write"))
+@post("/settings/secrets", opt=doors.needs("write"), request_max_body_size=MEDIUM)
 async def put_secret(request: AnyRequest, desk: TheDesk, visitor: TheVisitor) -> Response[Any]:
     """Make the secret, or give it a new value."""
     form = await Form.read(request)

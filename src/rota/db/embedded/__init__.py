@@ -3,7 +3,8 @@
     async with await embedded.start(data_dir) as server:
         db = await Database.open(server.dsn)
 
-- Durable, private (a socket in a folder of mode 0700, no network), and out of the reach of Ctrl-C.
+- Durable, private (a socket in a folder of mode 0700, no network, a password that only its owner
+  can read), and out of the reach of Ctrl-C.
 - A kill -9 of whoever started it is harmless: the next start adopts the running server, or lets it
   recover.
 - Processes share it: whoever comes first starts it, whoever leaves last stops it.

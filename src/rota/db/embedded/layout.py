@@ -3,6 +3,7 @@
 <control>/
     lock      held while starting or stopping
     users     held by each process that uses the server
+    pgpass    ours alone, 0600: the server's password (`.pgpass.draft` until it asks for it)
     server/   of the server's account, 0700: pgdata/, an unfinished pgdata.new-*, startup.log
     socket/   of the server's account, 0700
 
@@ -51,6 +52,14 @@ class Home:
     @property
     def socket(self) -> Path:
         return self.control / "socket"
+
+    @property
+    def pgpass(self) -> Path:
+        return self.control / "pgpass"
+
+    @property
+    def pgpass_draft(self) -> Path:
+        return self.control / ".pgpass.draft"
 
     @property
     def pgdata(self) -> Path:

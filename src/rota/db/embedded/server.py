@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import shutil
 from datetime import timedelta
 from typing import TYPE_CHECKING, Self
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Self
 from rota.clock import Clock, SystemClock
 from rota.db import driver
 from rota.db.embedded import binaries as programs
-from rota.db.embedded import cluster, layout, postmaster, settings, sockets
+from rota.db.embedded import cluster, layout, password, postmaster, settings, sockets
 from rota.db.embedded.layout import SHELTER, Home
 from rota.db.embedded.locks import Seat, Vanished, exclusive, is_used
 from rota.db.embedded.process import in_thread
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
+    from rota.db.driver import Connection
     from rota.db.embedded.binaries import Binaries
 
 _POLL_INTERVAL = timedelta(milliseconds=20)
@@ -35,7 +37,8 @@ class Embedded:
         self._starter = starter
         self._seat = seat
         self.dsn = dsn
-        """How to connect to the database named rota."""
+        """How to connect to the database named rota. It names the file of the password, and does
+        not hold it."""
 
     @property
     def pgdata(self) -> Path:
@@ -134,11 +137,12 @@ class _Starter:
 
     async def bring_up(self) -> str:
         """Return a DSN once the server answers, starting it first if need be. Under the lock."""
+        password.ensure(self.home)
         await cluster.ensure(self.home, self.binaries, durable=settings.is_durable(self._extra))
         begun = self.clock.monotonic()
         crashed = postmaster.read_pid_file(self.home) is not None
         started: int | None = None
-        while (dsn := await self._answering()) is None:
+        while (folder := await self._answering()) is None:
             waited = timedelta(seconds=self.clock.monotonic() - begun)
             if waited > self._timeout:
                 raise self._did_not_start(f"did not answer in {waited.total_seconds():.0f} s")
@@ -149,7 +153,30 @@ class _Starter:
                     raise self._did_not_start("stopped at once")
                 started = await self._launch()
             await self.clock.sleep(_POLL_INTERVAL)
-        return dsn
+        if not password.is_settled(self.home):
+            await self._require_password(folder)
+        return sockets.dsn(folder, self.home.pgpass)
+
+    async def _require_password(self, folder: Path) -> None:
+        """Have a server that was made to trust whoever reaches its socket ask for the password.
+
+        A kill on the way leaves it for the next start, which does all of it again.
+        """
+        connection = await _connect(folder, self.home)
+        try:
+            await connection.execute(
+                f"ALTER ROLE {password.SUPERUSER} PASSWORD '{password.verifier(self.home)}'"
+            )
+            await cluster.write_hba(self.home)
+            before = await connection.fetchval("SELECT pg_conf_load_time()")
+            await connection.execute("SELECT pg_reload_conf()")
+            while await connection.fetchval("SELECT pg_conf_load_time()") == before:
+                await self.clock.sleep(_POLL_INTERVAL)
+        finally:
+            await connection.close(timeout=5.0)
+        if settings.is_durable(self._extra):
+            await in_thread(os.sync)
+        password.settle(self.home)
 
     async def _launch(self) -> int:
         folder = sockets.socket_dir(self.home)
@@ -157,8 +184,8 @@ class _Starter:
             self.home, self.binaries, socket_dir=folder, extra=self._extra
         )
 
-    async def _answering(self) -> str | None:
-        """A DSN when a server of this cluster answers.
+    async def _answering(self) -> Path | None:
+        """The folder of its socket when a server of this cluster answers.
 
         Asked before anything else: in another container the server's process cannot be seen, but
         its socket can.
@@ -166,7 +193,7 @@ class _Starter:
         found = postmaster.read_pid_file(self.home)
         if found is None or found.socket_dir is None:
             return None
-        return sockets.dsn(found.socket_dir) if await _answers(found.socket_dir) else None
+        return found.socket_dir if await _answers(found.socket_dir, self.home) else None
 
     def _is_coming(self, started: int | None) -> bool:
         """Whether to wait: a server is starting, recovering, or not done with stopping."""
@@ -194,11 +221,23 @@ async def _usable(binaries: Binaries, home: Home, shelter: Path, clock: Clock) -
     return copy
 
 
-async def _answers(folder: Path) -> bool:
-    """Whether the server takes connections; also sees to it that our database exists."""
+async def _connect(folder: Path, home: Home) -> Connection:
     session = Session(application_name="rota embedded", connect_timeout=timedelta(seconds=5))
+    dsn = sockets.dsn(folder, password.file(home), database="postgres")
+    return await driver.connect(dsn, session)
+
+
+async def _answers(folder: Path, home: Home) -> bool:
+    """Whether the server takes connections; also sees to it that our database exists."""
     try:
-        connection = await driver.connect(sockets.dsn(folder, database="postgres"), session)
+        connection = await _connect(folder, home)
+    except driver.WrongPassword as error:
+        raise EmbeddedError(
+            f"expected the password of the server at {home.pgdata} in {home.pgpass}, found another "
+            "or none: put that file back from a backup. If there is none, stop the server, write "
+            f"`local all all trust` into {home.pgdata / 'pg_hba.conf'}, remove {home.pgpass} and "
+            "start again: a new password is made and asked for"
+        ) from error
     except driver.ERRORS as error:
         if is_session_gone(error):
             return False
@@ -217,6 +256,7 @@ async def _answers(folder: Path) -> bool:
 def _delete(home: Home, data_dir: Path) -> None:
     # The word first: a cluster half deleted must not be found again.
     layout.forget(data_dir)
+    password.forget(home)
     for folder in (home.socket, home.server):
         if folder.exists():
             shutil.rmtree(folder)

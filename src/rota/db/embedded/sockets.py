@@ -8,8 +8,8 @@ import tempfile
 from pathlib import Path
 from urllib.parse import quote
 
-from rota.db.embedded.cluster import SUPERUSER
 from rota.db.embedded.layout import Home, make_private
+from rota.db.embedded.password import SUPERUSER
 from rota.db.embedded.settings import PORT
 from rota.errors import EmbeddedError
 
@@ -42,9 +42,11 @@ def tidy(home: Home, used: Path) -> None:
         used.rmdir()
 
 
-def dsn(folder: Path, *, database: str = DATABASE) -> str:
-    """How to connect to the server whose socket is in `folder`."""
-    return f"postgresql://{SUPERUSER}@/{database}?host={quote(str(folder), safe='')}&port={PORT}"
+def dsn(folder: Path, passfile: Path, *, database: str = DATABASE) -> str:
+    """How to connect to the server whose socket is in `folder`. It is no secret: the password is in
+    `passfile`."""
+    host, file = (quote(str(each), safe="") for each in (folder, passfile))
+    return f"postgresql://{SUPERUSER}@/{database}?host={host}&port={PORT}&passfile={file}"
 
 
 def _fits(folder: Path) -> bool:

@@ -44,6 +44,7 @@ from rota.sdk.client.results_admin import (
     NewKey,
     Secret,
     SigningSecret,
+    SignInLink,
     Stats,
     Tenant,
 )
@@ -95,6 +96,7 @@ __all__ = [
     "ScheduleFields",
     "Secret",
     "ServerFault",
+    "SignInLink",
     "SigningSecret",
     "Slot",
     "Stats",

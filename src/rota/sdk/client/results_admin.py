@@ -42,6 +42,16 @@ class NewKey(Key, frozen=True, kw_only=True):
         return f"NewKey(id={self.id!r}, prefix={self.prefix!r}, key=…)"
 
 
+class SignInLink(Result, frozen=True, kw_only=True):
+    """A link to the dashboard that works once."""
+
+    path: str
+    expires_at: datetime
+
+    def __repr__(self) -> str:
+        return f"SignInLink(expires_at={self.expires_at!r}, path=…)"
+
+
 class Secret(Result, frozen=True, kw_only=True):
     """What may be shown of a secret: all but its value."""
 

@@ -14,13 +14,13 @@ from rota.tenants.tenant import Principal
 
 if TYPE_CHECKING:
     from datetime import datetime
+    from uuid import UUID
 
     from rota.db import Tx
-    from rota.tenants.tenant import Tenant
 
 LIFETIME: Final = timedelta(hours=12)
 """A working day: then one signs in again."""
-TOKEN_LIFETIME: Final = timedelta(hours=1)
+TOKEN_LIFETIME: Final = timedelta(minutes=10)
 _BYTES: Final = 32
 
 
@@ -37,6 +37,17 @@ class Session:
         return f"Session(tenant={self.principal.tenant.name!r})"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SignInToken:
+    """What a link carries that signs somebody in once."""
+
+    text: str
+    expires_at: datetime
+
+    def __repr__(self) -> str:
+        return f"SignInToken(expires_at={self.expires_at!r})"
+
+
 async def begin_with_key(tx: Tx, principal: Principal) -> Session | None:
     """A session with the rights of the key that was shown, for as long as that key is good.
 
@@ -46,12 +57,15 @@ async def begin_with_key(tx: Tx, principal: Principal) -> Session | None:
 
 
 async def begin_with_token(tx: Tx, token: str) -> Session | None:
-    """An admin's session for a token that nobody has used yet; None for any other."""
-    tenant_id = await tx.fetch_value(sql.USE_UP, _hash(token))
-    tenant = None if tenant_id is None else await administer.find(tx, tenant_id)
+    """A session for a token that nobody has used yet; None for any other."""
+    row = await tx.fetch_row(sql.USE_UP, _hash(token))
+    if row is None or not row["is_good"]:
+        return None
+    tenant = await administer.find(tx, row["tenant_id"])
     if tenant is None:
         return None
-    return await _begin(tx, Principal(tenant=tenant, scopes=frozenset({"admin"}), key_id=None))
+    scopes = frozenset(row["scopes"])
+    return await _begin(tx, Principal(tenant=tenant, scopes=scopes, key_id=row["key_id"]))
 
 
 async def find(tx: Tx, secret: str) -> Session | None:
@@ -75,11 +89,27 @@ async def end(tx: Tx, secret: str) -> None:
     await tx.execute(sql.END, _hash(secret))
 
 
-async def new_token(tx: Tx, tenant: Tenant) -> str:
-    """A token that signs its bearer in once, as the tenant's admin, within the hour."""
+async def new_token(tx: Tx, principal: Principal) -> SignInToken | None:
+    """A token that signs its bearer in once, within ten minutes, with these rights.
+
+    None when their key is no more.
+    """
     token = secrets.token_urlsafe(_BYTES)
-    await tx.execute(sql.KEEP, _hash(token), tenant.id, TOKEN_LIFETIME)
-    return token
+    expires_at: datetime | None = await tx.fetch_value(
+        sql.KEEP,
+        _hash(token),
+        principal.tenant.id,
+        principal.key_id,
+        sorted(principal.scopes),
+        TOKEN_LIFETIME,
+    )
+    return None if expires_at is None else SignInToken(text=token, expires_at=expires_at)
+
+
+async def end_links(tx: Tx, tenant_id: UUID) -> None:
+    """End the tenant's links that no key stands behind, and every session begun with one."""
+    await tx.execute(sql.FORGET_LINKS, tenant_id)
+    await tx.execute(sql.END_OF_LINKS, tenant_id)
 
 
 async def forget_expired(tx: Tx) -> None:

@@ -25,17 +25,24 @@ FIND: LiteralString = """
 
 END: LiteralString = "DELETE FROM sessions WHERE sha256 = $1"
 
+# As above: the key may have been revoked within the moment for which it is remembered.
 KEEP: LiteralString = """
-    INSERT INTO sign_in_tokens (sha256, tenant_id, expires_at)
-    VALUES ($1, $2, now() + $3::interval)
+    INSERT INTO sign_in_tokens (sha256, tenant_id, key_id, scopes, expires_at)
+    SELECT $1::bytea, $2::uuid, $3::uuid, $4::text[], now() + $5::interval
+     WHERE $3::uuid IS NULL OR EXISTS (SELECT FROM api_keys WHERE id = $3)
+ RETURNING expires_at
 """
 
 # Deleted by whoever uses it: of two at the same moment, one gets the row.
 USE_UP: LiteralString = """
     DELETE FROM sign_in_tokens
      WHERE sha256 = $1
- RETURNING CASE WHEN expires_at > now() THEN tenant_id END AS tenant_id
+ RETURNING tenant_id, key_id, scopes, expires_at > now() AS is_good
 """
+
+# Links first: a session that one of them is beginning right now is there when that wait is over.
+FORGET_LINKS: LiteralString = "DELETE FROM sign_in_tokens WHERE tenant_id = $1 AND key_id IS NULL"
+END_OF_LINKS: LiteralString = "DELETE FROM sessions WHERE tenant_id = $1 AND key_id IS NULL"
 
 FORGET: LiteralString = """
     WITH tokens AS (DELETE FROM sign_in_tokens WHERE expires_at < now())

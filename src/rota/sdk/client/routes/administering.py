@@ -7,7 +7,7 @@ from typing import Any, Literal, TypedDict, Unpack
 
 from rota.sdk.client.call import Call, Listing, at, delete, get, given, listing, patch, post, some
 from rota.sdk.client.results import Circuit, Health, Page
-from rota.sdk.client.results_admin import Cluster, Key, NewKey, Stats, Tenant
+from rota.sdk.client.results_admin import Cluster, Key, NewKey, SignInLink, Stats, Tenant
 from rota.sdk.client.schedules import Length
 
 _TENANT = "/v1/tenants/{}"
@@ -80,6 +80,12 @@ def list_keys(*, tenant: str | Tenant | None = None, page_size: int | None = Non
 def delete_key(key: str | Key) -> Call[None]:
     """Revoke a key, by its id; refused everywhere within a second."""
     return delete(at("/v1/keys/{}", _id(key)))
+
+
+def create_sign_in_link() -> Call[SignInLink]:
+    """Make a link to the dashboard that works once, with the rights of this key: its path at the
+    server's address. Not tried again: a link nobody saw would be left."""
+    return post(SignInLink, "/v1/sign-in-links")
 
 
 def list_circuits(*, page_size: int | None = None) -> Listing[Circuit]:
