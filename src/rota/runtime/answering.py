@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rota.api.app import create
 from rota.api.engine import Engine
 from rota.api.polls import Polls
 from rota.dashboard.feeds import Feeds
 from rota.runtime import files, web
+from rota.runtime.anonymous_rate import AnonymousRate
+from rota.runtime.connections import Peers, limiter_of
 from rota.runtime.dashboard import new_token, pages
 from rota.runtime.limits import request_pace
 from rota.runtime.pulling import start_pull
@@ -81,7 +83,13 @@ def _answer(
     stack: AsyncExitStack, engine: Engine, feeds: Feeds, listener: socket.socket, config: Config
 ) -> str:
     """Start the API, and say in the data folder where it is; returns its address."""
-    server = web.WebServer(create(engine, pages=pages(engine, feeds)), listener)
+    app: Any = create(engine, pages=pages(engine, feeds))
+    if config.anonymous_rate:
+        peers = Peers(config.trusted_proxies)
+        app = AnonymousRate(app, rate=config.anonymous_rate, peers=peers, clock=engine.clock)
+    server = web.WebServer(
+        app, listener, limiter=limiter_of(config), proxies=config.trusted_proxies
+    )
     server.start()
     stack.push_async_callback(server.stop)
     # Before that: a page that is open must not keep the server from ending.

@@ -51,9 +51,10 @@ def start_measuring(
     stack.callback(metrics.start())
     stack.callback(bus.subscribe(WorkReported, lambda event: metrics.counts.ended(event.status)))
     if listener is not None:
-        from rota.runtime import web  # noqa: PLC0415 - as above
+        from rota.runtime import connections, web  # noqa: PLC0415 - as above
 
-        server = web.WebServer(_app(metrics.render), listener)
+        limiter = connections.limiter_of(config)
+        server = web.WebServer(_app(metrics.render), listener, limiter=limiter)
         server.start()
         stack.push_async_callback(server.stop)
     return metrics.render

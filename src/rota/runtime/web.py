@@ -6,15 +6,17 @@ import asyncio
 import contextlib
 import socket
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Any, cast
 
 import uvicorn
 
 from rota.errors import InvalidConfig
 from rota.runtime.bounded_http import BoundedHttp
+from rota.runtime.connections import ConnectionLimiter
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
+    from collections.abc import Generator, Sequence
 
     from litestar import Litestar
     from uvicorn._types import ASGI3Application
@@ -63,12 +65,22 @@ class WebServer:
         listener: socket.socket,
         *,
         grace: timedelta = _GRACE,
+        limiter: ConnectionLimiter | None = None,
+        proxies: Sequence[str] = (),
     ) -> None:
+        """`proxies` are addresses and networks whose `X-Forwarded-*` headers are believed."""
+        self.limiter = ConnectionLimiter() if limiter is None else limiter
         config = uvicorn.Config(
             app,
-            http=BoundedHttp,
+            http=cast("Any", partial(BoundedHttp, limiter=self.limiter)),
             log_config=None,
+            # Strangers can cause its warnings at will.
+            log_level="error",
             access_log=False,
+            proxy_headers=bool(proxies),
+            forwarded_allow_ips=list(proxies),
+            callback_notify=self._end_late,
+            timeout_notify=0,
             lifespan="on",
             ws="none",
             server_header=False,
@@ -78,6 +90,10 @@ class WebServer:
         self._server = _Server(config)
         self._listener = listener
         self._task: asyncio.Task[None] | None = None
+
+    async def _end_late(self) -> None:
+        """Called by uvicorn every second."""
+        self.limiter.end_late(asyncio.get_running_loop().time())
 
     def start(self) -> None:
         """Begin to answer."""
