@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 import pytest
 
 from rota.clock import SystemClock
-from rota.runtime import web
+from rota.runtime import listening, web
 from rota.runtime.anonymous_rate import BURST_SECONDS, AnonymousRate, Buckets
 from rota.runtime.connections import ConnectionLimiter, Deadlines, Peers
 
@@ -114,7 +114,7 @@ class Site:
 
 @asynccontextmanager
 async def site(**limits: Any) -> AsyncGenerator[Site]:
-    app, listener = App(), web.listen("127.0.0.1", 0)
+    app, listener = App(), listening.listen("127.0.0.1", 0)
     limiter = ConnectionLimiter(**limits)
     server = web.WebServer(app, listener, limiter=limiter)
     server.start()

@@ -33,14 +33,15 @@ def worker(
     verbose: Verbose = False,
 ) -> None:
     """Run a program's tasks until it is stopped; what runs then is finished first."""
-    from rota.library import finding, supervisor  # noqa: PLC0415 - heavy, see app.py
+    from rota.library import finding  # noqa: PLC0415 - heavy, see app.py
+    from rota.runtime.lifeline import follow_parent  # noqa: PLC0415 - as above
 
     # Also before several are started: a wrong name is told once, and not by each of them.
     rota = finding.find(app)
     if processes > 1:
         _supervise(app, queues, concurrency, processes, scheduler=scheduler, verbose=verbose)
         return
-    supervisor.follow_parent()
+    follow_parent()
     roles = ("scheduler", "worker") if scheduler else ("worker",)
     rota.run(roles=roles, queues=queues, concurrency=concurrency, verbose=verbose)
 

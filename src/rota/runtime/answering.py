@@ -9,7 +9,7 @@ from rota.api.app import create
 from rota.api.engine import Engine
 from rota.api.polls import Polls
 from rota.dashboard.feeds import Feeds
-from rota.runtime import files, web
+from rota.runtime import files, listening, web
 from rota.runtime.anonymous_rate import AnonymousRate
 from rota.runtime.connections import Peers, limiter_of
 from rota.runtime.dashboard import new_token, pages
@@ -39,6 +39,8 @@ class Answering:
     sign_in: str | None
     polls: Polls
     """Those who wait for work."""
+    count_connections: Callable[[], int]
+    """How many callers are connected."""
 
 
 async def start_answering(
@@ -72,17 +74,20 @@ async def start_answering(
         metrics=metrics,
     )
     feeds = Feeds(opened.api_db, clock)
-    url = _answer(stack, engine, feeds, listener, config)
+    server = _answer(stack, engine, feeds, listener, config)
+    url = _tell_address(stack, listener, config)
     sign_in = None
     if can_sign_in:
         sign_in = f"{url}/sign-in?token={await new_token(opened.api_db)}"
-    return Answering(url=url, sign_in=sign_in, polls=polls)
+    return Answering(
+        url=url, sign_in=sign_in, polls=polls, count_connections=server.limiter.__len__
+    )
 
 
 def _answer(
     stack: AsyncExitStack, engine: Engine, feeds: Feeds, listener: socket.socket, config: Config
-) -> str:
-    """Start the API, and say in the data folder where it is; returns its address."""
+) -> web.WebServer:
+    """Start the API and the dashboard."""
     app: Any = create(engine, pages=pages(engine, feeds))
     if config.anonymous_rate:
         peers = Peers(config.trusted_proxies)
@@ -94,7 +99,12 @@ def _answer(
     stack.push_async_callback(server.stop)
     # Before that: a page that is open must not keep the server from ending.
     stack.callback(feeds.close)
-    url = web.url_of(listener, config.host)
+    return server
+
+
+def _tell_address(stack: AsyncExitStack, listener: socket.socket, config: Config) -> str:
+    """Say in the data folder where the API is; returns its address."""
+    url = listening.url_of(listener, config.host)
     if config.dsn is None:
         files.write(config.data_dir, files.URL, url)
         stack.callback(files.forget, config.data_dir, files.URL, url)

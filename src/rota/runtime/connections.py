@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import resource
 from collections import Counter
 from dataclasses import dataclass
 from http import HTTPStatus
@@ -10,6 +9,7 @@ from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from typing import TYPE_CHECKING, Final, Literal, Protocol
 
 from rota.api.problems import Refused
+from rota.runtime import descriptors
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -21,8 +21,6 @@ Phase = Literal["idle", "head", "body", "working", "answered", "writing", "closi
 
 USUAL: Final = 4096
 USUAL_OF_PEER: Final = 512
-RESERVED: Final = 256
-"""Descriptors that are not for callers: the database, files, what the process starts with."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,25 +142,11 @@ class ConnectionLimiter:
 
 def limiter_of(config: Config) -> ConnectionLimiter:
     """By the configuration, and never more than the process has descriptors for."""
-    descriptors = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
-    if descriptors == resource.RLIM_INFINITY:
-        descriptors = 1 << 20
-    possible = max(descriptors - RESERVED, descriptors // 2)
-    most = min(config.max_connections or USUAL, possible)
+    most = min(config.max_connections or USUAL, descriptors.for_callers())
     of_peer = config.max_peer_connections or min(USUAL_OF_PEER, max(1, most // 2))
     return ConnectionLimiter(
         most=most, most_of_peer=min(of_peer, most), peers=Peers(config.trusted_proxies)
     )
-
-
-def raise_descriptor_limit() -> None:
-    """Allow this process as many descriptors as it may have; the usual number is 1,024."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    try:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
-    except (OSError, ValueError):
-        # Some systems call the limit infinite and take no such number: then it stays as it is.
-        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
 def _full(detail: str) -> Refused:

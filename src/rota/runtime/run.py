@@ -10,6 +10,7 @@ import uvloop
 
 from rota.clock import SystemClock
 from rota.events import Bus
+from rota.runtime import descriptors
 from rota.runtime.collector import calm
 from rota.runtime.serve import Stop, running
 from rota.telemetry import log
@@ -31,6 +32,7 @@ def until_signalled(
     config: Config, *, on_started: Callable[[Started], None], verbose: bool = False
 ) -> None:
     """Serve until SIGTERM or SIGINT, then end in order. A second signal cuts the grace short."""
+    descriptors.raise_limit()
 
     async def main(bus: Bus, stop: Stop) -> None:
         block = running(config, bus=bus, clock=SystemClock(), stop=stop)

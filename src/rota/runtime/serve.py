@@ -1,8 +1,8 @@
 """A running server: everything that its roles need, started in order and ended in order.
 
-Roles share a process or not; each process is one node, with one listener and two pools. The
-scheduler and the worker have connections of their own, so that a busy API cannot keep a lease from
-being renewed.
+Scheduler and worker are the engine, in the process that was started. Next to them the API answers
+in a process of its own, started by the engine: no request can delay what is due. A process with the
+role `api` alone answers itself. Both processes of a server are one node.
 """
 
 from __future__ import annotations
@@ -14,9 +14,11 @@ from typing import TYPE_CHECKING
 
 from rota.db import Database, Listener
 from rota.firing.loop import CHANNEL as TIMERS
-from rota.runtime import measuring
-from rota.runtime.opening import keep_up, open_database
+from rota.runtime import listening, measuring
+from rota.runtime.opening import has_web_process, keep_up, open_database, shares
 from rota.runtime.parts import Program, Stop, drain, start_parts
+from rota.runtime.web_process import WebProcess, WebStart
+from rota.telemetry import log
 from rota.workers.news import CHANNELS
 
 if TYPE_CHECKING:
@@ -69,6 +71,7 @@ async def running(
     """
     async with AsyncExitStack() as stack:
         listener = _listen(stack, config)
+        web = _spawn_web(stack, config, listener, bus=bus, clock=clock)
         figures = measuring.listen(stack, config)
         opened = await open_database(
             stack,
@@ -83,34 +86,41 @@ async def running(
         metrics = measuring.start_measuring(
             stack, opened, config, listener=figures, bus=bus, clock=clock
         )
-        answering = None
-        if listener is not None:
-            # Heavy, and no business of a program that has no API.
+        address = close_polls = None
+        if web is not None:
+            web.begin(_web_start(opened, config, program), metrics)
+            # Here in the order of ends: after the engine has drained, before the connections.
+            stack.push_async_callback(web.stop)
+        elif listener is not None:
+            # Heavy, and no business of a program that has no API, or not in this process.
             from rota.runtime.answering import start_answering  # noqa: PLC0415 - see above
 
-            answering = await start_answering(
+            address = await start_answering(
                 stack,
                 opened,
                 config,
                 listener,
                 news=news,
-                metrics=metrics,
+                metrics=metrics and metrics.render,
                 stop=stop,
                 bus=bus,
                 clock=clock,
                 can_sign_in=program.make_key,
             )
+            close_polls = address.polls.close
         parts = await start_parts(
             stack, opened, config, news=news, bus=bus, clock=clock, program=program
         )
         stack.push_async_callback(drain, parts, stop, grace)
-        if answering is not None:
+        if web is not None:
+            address, close_polls = await web.ready(), web.announce_stop
+        if close_polls is not None:
             # First of all: who waits for work must not keep the API from ending.
-            stack.callback(answering.polls.close)
+            stack.callback(close_polls)
         yield Started(
             roles=config.roles,
-            url=answering and answering.url,
-            sign_in=answering and answering.sign_in,
+            url=address and address.url,
+            sign_in=address and address.sign_in,
             new_key=opened.prepared.new_key,
             db=opened.api_db,
             opened=opened,
@@ -122,8 +132,34 @@ def _listen(stack: AsyncExitStack, config: Config) -> socket.socket | None:
     """The API's socket, before anything else: a port in use must not be half a start."""
     if "api" not in config.roles:
         return None
-    from rota.runtime import web  # noqa: PLC0415 - heavy, as above
-
-    listener = web.listen(config.host, config.port)
+    listener = listening.listen(config.host, config.port)
     stack.callback(listener.close)
     return listener
+
+
+def _spawn_web(
+    stack: AsyncExitStack,
+    config: Config,
+    listener: socket.socket | None,
+    *,
+    bus: Bus,
+    clock: Clock,
+) -> WebProcess | None:
+    """The API's own process, next to an engine; early, so that it loads while others start."""
+    if listener is None or not has_web_process(config):
+        return None
+    web = WebProcess(listener, bus=bus, clock=clock)
+    web.spawn()
+    stack.push_async_callback(web.stop)
+    return web
+
+
+def _web_start(opened: Opened, config: Config, program: Program) -> WebStart:
+    return WebStart(
+        config=config,
+        dsn=opened.dsn,
+        installation=opened.prepared.installation,
+        pool_size=shares(config, has_client=program.has_client).web,
+        can_sign_in=program.make_key,
+        log_level=log.level(),
+    )
