@@ -105,7 +105,9 @@ class Config:
     )
     pool_size: int = field(
         default=10,
-        metadata=_about(kinds.whole_number(2, 1000), "Database connections of this process"),
+        metadata=_about(
+            kinds.whole_number(2, 1000), "Database connections, of all processes of this server"
+        ),
     )
     shards: int = field(
         default=64,

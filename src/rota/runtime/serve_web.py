@@ -47,10 +47,13 @@ from rota.workers.news import QUEUE
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from rota.clock import Clock
     from rota.runtime.web_process import WebStart
 
 FIGURES_TIMEOUT: Final = 2.0
 """Seconds in which the engine tells its figures, or they are served without."""
+
+FIGURES_KEPT: Final = 1.0
 
 _PAGE: Final = 4096
 
@@ -97,7 +100,7 @@ async def _serve(
     if start.config.metrics:
         own = Metrics(bus, opened.db, clock, pools={"api": opened.db})
         own.engine_up = False
-        figures = EngineFigures(channel, own, pool=lambda: opened.db.use)
+        figures = EngineFigures(channel, own, pool=lambda: opened.db.use, clock=clock)
         bus.subscribe(WorkReported, lambda event: channel.send(WorkEnded(status=event.status)))
     answering = await start_answering(
         stack,
@@ -129,20 +132,34 @@ async def _serve(
 
 
 class EngineFigures:
-    """Figures for whoever scrapes: the engine's, or this process's own when it does not answer."""
+    """Figures for whoever scrapes: the engine's, or this process's own when it does not answer.
+
+    The engine is asked once a second at most, however many scrape: its loop is for what is due.
+    """
 
     def __init__(
-        self, channel: Channel, own: Metrics, *, pool: Callable[[], tuple[int, int]]
+        self, channel: Channel, own: Metrics, *, pool: Callable[[], tuple[int, int]], clock: Clock
     ) -> None:
         self.count_connections: Callable[[], int] = lambda: 0
         self._channel = channel
         self._own = own
         self._pool = pool
+        self._clock = clock
+        self._asking = asyncio.Lock()
+        self._last: tuple[str, bytes] = ("", b"")
+        self._last_until = float("-inf")
         self._numbers = itertools.count()
         self._asked: dict[int, asyncio.Future[tuple[str, bytes]]] = {}
 
     async def render(self) -> tuple[str, bytes]:
         """The media type and the text."""
+        async with self._asking:
+            if self._clock.monotonic() >= self._last_until:
+                self._last = await self._ask()
+                self._last_until = self._clock.monotonic() + FIGURES_KEPT
+            return self._last
+
+    async def _ask(self) -> tuple[str, bytes]:
         number, answer = next(self._numbers), asyncio.get_running_loop().create_future()
         self._asked[number] = answer
         busy, most = self._pool()

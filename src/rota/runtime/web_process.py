@@ -122,7 +122,7 @@ class WebProcess:
     async def stop(self) -> None:
         """Let it answer what is in hand, and end; one that does not is killed."""
         self._leaving.set()
-        if self._task is None or self._task.done():
+        if self._task is None:
             return
         if self._channel is not None:
             self._channel.send(Leave())
