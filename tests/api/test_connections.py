@@ -12,7 +12,7 @@ import pytest
 from rota.clock import SystemClock
 from rota.runtime import listening, web
 from rota.runtime.anonymous_rate import BURST_SECONDS, AnonymousRate, Buckets
-from rota.runtime.connections import ConnectionLimiter, Deadlines, Peers
+from rota.runtime.connections import MAX_STEP, ConnectionLimiter, Deadlines, Peers
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable
@@ -301,3 +301,21 @@ async def _until(holds: Callable[[], bool]) -> None:
     while not holds():
         assert CLOCK.monotonic() < deadline, f"it did not come within {WITHIN:g} s"
         await CLOCK.sleep(timedelta(milliseconds=20))
+
+
+class Seen:
+    """A connection that notes the instants at which it is looked at."""
+
+    def __init__(self) -> None:
+        self.at: list[float] = []
+
+    def end_if_late(self, now: float) -> None:
+        self.at.append(now)
+
+
+def test_time_in_which_the_server_stood_still_is_not_held_against_callers() -> None:
+    limiter, seen = ConnectionLimiter(), Seen()
+    assert limiter.enter(seen, ("192.0.2.1", 1)) is None
+    for now in (100.0, 101.0, 900.0, 901.0):
+        limiter.end_late(now)
+    assert seen.at[-1] - seen.at[0] == 1.0 + MAX_STEP + 1.0

@@ -161,7 +161,7 @@ def test_figures_are_the_engines_and_without_it_the_web_process_has_its_own(
         assert len(families) == len(set(families))
         server.process.send_signal(signal.SIGSTOP)
         try:
-            assert "rota_engine_up 0.0" in _metrics(server)
+            eventually(lambda: _figures(server, without="rota_engine_up 1.0"))
         finally:
             server.process.send_signal(signal.SIGCONT)
         eventually(lambda: _figures(server, without="rota_engine_up 0.0"))

@@ -164,7 +164,7 @@ class BoundedHttp(HttpToolsProtocol):
     def _end(self, phase: Phase) -> None:
         if phase == "head":
             self._refuse(HTTPStatus.REQUEST_TIMEOUT, _SLOW_HEAD)
-        elif phase == "body" and not self.cycle.response_started:
+        elif phase == "body":
             self._refuse(HTTPStatus.REQUEST_TIMEOUT, _SLOW_BODY)
         elif phase == "idle":
             self.transport.close()
@@ -176,9 +176,15 @@ class BoundedHttp(HttpToolsProtocol):
 
         Closing at once would reset the connection, and the caller might never see the answer.
         """
-        if self._request is not None:
-            self._request.disconnected = True
-            self._request.message_event.set()
+        request = self._request
+        if request is not None and not request.response_complete:
+            if request.response_started:
+                # It would be read as a part of that answer.
+                self._is_refused = True
+                self.transport.abort()
+                return
+            request.disconnected = True
+            request.message_event.set()
         self._answer(Refused(status, detail))
         self.flow.resume_reading()
         if self.transport.can_write_eof():

@@ -21,6 +21,8 @@ Phase = Literal["idle", "head", "body", "working", "answered", "writing", "closi
 
 USUAL: Final = 4096
 USUAL_OF_PEER: Final = 512
+MAX_STEP: Final = 2.0
+"""Seconds that may pass between two looks at the connections, as far as deadlines go."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,6 +105,8 @@ class ConnectionLimiter:
         self._most = most
         self._most_of_peer = most_of_peer
         self._peers = peers or Peers()
+        self._time = 0.0
+        self._looked_at = float("-inf")
         self._open: dict[Connection, str | None] = {}
         self._of_peer: Counter[str] = Counter()
 
@@ -135,9 +139,15 @@ class ConnectionLimiter:
                 del self._of_peer[peer]
 
     def end_late(self, now: float) -> None:
-        """End all that are past a deadline."""
+        """End all that are past a deadline. To be called every second.
+
+        Time in which this process did not run, or did nothing else, is not held against callers:
+        what they sent in it has not been read yet.
+        """
+        self._time += min(now - self._looked_at, MAX_STEP)
+        self._looked_at = now
         for connection in list(self._open):
-            connection.end_if_late(now)
+            connection.end_if_late(self._time)
 
 
 def limiter_of(config: Config) -> ConnectionLimiter:
