@@ -14,7 +14,7 @@ from tests.api.conftest import SCHEDULE, Api, made_of
 from rota.api import access, bodies
 from rota.api import app as application
 from rota.api.app import create
-from rota.runtime import bounded_http, web
+from rota.runtime import bounded_http, listening, web
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -75,7 +75,7 @@ async def fails() -> None:
 @pytest.fixture
 async def wire(api: Api, monkeypatch: pytest.MonkeyPatch) -> AsyncGenerator[Wire]:
     monkeypatch.setattr(application, "ROUTES", (*application.ROUTES, fails))
-    listener = web.listen("127.0.0.1", 0)
+    listener = listening.listen("127.0.0.1", 0)
     server = web.WebServer(create(api.engine), listener)
     server.start()
     key = api.headers["Authorization"].removeprefix("Bearer ")

@@ -10,7 +10,8 @@ from tests.dashboard.conftest import Browser, visitor
 
 from rota.api.app import create
 from rota.db import Database
-from rota.runtime.dashboard import new_token, pages
+from rota.runtime.dashboard import pages
+from rota.runtime.handover import new_token
 from rota.tenants import service as tenants
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from rota.events import Bus
 from rota.firing.events import FallingBehind, PassDone
 from rota.leases import LeaseTaken
 from rota.queue.finish import Settlement, Tried
-from rota.runtime import measuring, web
+from rota.runtime import listening, measuring
 from rota.telemetry.metrics import Metrics
 from rota.telemetry.metrics_counts import Histogram
 from rota.watch import alerts
@@ -185,7 +185,7 @@ async def test_a_process_without_an_api_has_a_port_of_its_own(db: Database, dsn:
         assert measuring.listen(stack, config(roles="worker")) is None
         assert measuring.listen(stack, config(metrics_port=9)) is None, "the API's own serves them"
         assert measuring.listen(stack, config(roles="worker", metrics_port=9, metrics="no")) is None
-        listener = web.listen("127.0.0.1", 0)
+        listener = listening.listen("127.0.0.1", 0)
         started: Any = Opened()
         measuring.start_measuring(
             stack,
@@ -195,7 +195,7 @@ async def test_a_process_without_an_api_has_a_port_of_its_own(db: Database, dsn:
             bus=Bus(),
             clock=SystemClock(),
         )
-        url = web.url_of(listener, "127.0.0.1")
+        url = listening.url_of(listener, "127.0.0.1")
         async with httpx.AsyncClient(base_url=url) as http:
             answer = await http.get("/metrics")
             assert _read(answer.text)["rota_database_up{}"] == 1

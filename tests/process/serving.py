@@ -10,9 +10,10 @@ import subprocess
 import sys
 import threading
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.request import Request, urlopen
 
@@ -20,7 +21,6 @@ from tests.process.test_cli_program import Result, run
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
-    from pathlib import Path
 
 T = TypeVar("T")
 
@@ -102,14 +102,38 @@ class Server:
             code = getattr(error, "code", 0)
             return code, None
 
+    def web_pid(self) -> int:
+        """The web process that runs now; `process` is the engine that started it."""
+        return eventually(lambda: _web_of(self.process.pid))
+
     def stop(self, how: signal.Signals = signal.SIGTERM) -> int:
         self.process.send_signal(how)
         return self.process.wait(timeout=60)
 
 
+def _web_of(pid: int) -> int | None:
+    """The child of this process that is a web process."""
+    for each in Path(f"/proc/{pid}/task/{pid}/children").read_text("ascii").split():
+        with suppress(FileNotFoundError):
+            if b"rota.runtime.serve_web" in Path(f"/proc/{each}/cmdline").read_bytes():
+                return int(each)
+    return None
+
+
+def is_alive(pid: int) -> bool:
+    """Whether there is such a process, and not only what is left of it."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text("ascii").rpartition(")")[2].split()[0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
 @contextmanager
 def serving(home: Path, *arguments: str, **variables: str) -> Generator[Server]:
-    """A server that answers; stopped when the block ends, if it still runs."""
+    """A server that answers; stopped when the block ends, if it still runs.
+
+    It leads a process group of its own, as in a terminal.
+    """
     environment = {"HOME": str(home), "PATH": os.environ["PATH"], "LANG": "C.UTF-8"}
     if "--dsn" in arguments:
         # The targets of these tests are on this machine; only the embedded server may just do that.
@@ -123,6 +147,7 @@ def serving(home: Path, *arguments: str, **variables: str) -> Generator[Server]:
         stdout=subprocess.PIPE,
         stderr=log,
         encoding="utf-8",
+        process_group=0,
     )
     try:
         yield _started(process, home)

@@ -41,6 +41,7 @@ def server(postgres: Postgres, tmp_path: Path) -> Generator[Server]:
         "ROTA_ADMIN_KEY": ADMIN,
         "ROTA_SECRET_KEYS": ring_text("k1"),
         "ROTA_REQUEST_RATE": "0",
+        "ROTA_ANONYMOUS_RATE": "0",
     }
     with serving(tmp_path, *arguments, **variables) as running:
         yield running

@@ -157,6 +157,7 @@ async def _once(
         return response(done), said
 
     answer, said = await engine.db.run(carried_out)
+    access.vouch(request)
     if said is not None and said.event is not None:
         engine.bus.publish(said.event)
     if said is not None and said.too_late is not None:

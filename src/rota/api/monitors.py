@@ -83,16 +83,16 @@ def _pinged(done: pings.Ping) -> Pinged:
 
 
 @get("/ping/{token:str}", opt=access.PUBLIC)
-async def ping(engine: TheEngine, token: Named) -> Heard:
+async def ping(request: AnyRequest, engine: TheEngine, token: Named) -> Heard:
     """Ping by the monitor's own URL: its work is done."""
-    return await _by_token(engine, token, PingFields())
+    return await _by_token(request, engine, token, PingFields())
 
 
 @post("/ping/{token:str}", status_code=200, opt=access.PUBLIC)
 async def post_ping(request: AnyRequest, engine: TheEngine, token: Named) -> Heard:
     """Ping by the monitor's own URL: its work is done, or has failed."""
     given = _checked(await bodies.read_as(request, PingFields, optional=True))
-    return await _by_token(engine, token, given)
+    return await _by_token(request, engine, token, given)
 
 
 ROUTES = (ping_schedule, ping, post_ping)
@@ -132,7 +132,7 @@ def _checked(given: PingFields) -> PingFields:
     return given
 
 
-async def _by_token(engine: Engine, token: str, given: PingFields) -> Heard:
+async def _by_token(request: AnyRequest, engine: Engine, token: str, given: PingFields) -> Heard:
     unknown = Refused(HTTPStatus.NOT_FOUND, "expected the ping URL of a monitor, got another")
     if not engine.vault.is_on:
         raise unknown
@@ -142,6 +142,7 @@ async def _by_token(engine: Engine, token: str, given: PingFields) -> Heard:
     tenant_id = await engine.db.run(lambda tx: pings.owner(tx, schedule_id), read_only=True)
     if tenant_id is None:
         raise unknown
+    access.vouch(request)
     await _ping(engine, tenant_id, schedule_id, given)
     return Heard()
 

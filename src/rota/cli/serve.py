@@ -1,4 +1,4 @@
-"""`rota serve`: API, scheduler and worker in one process, or some of them."""
+"""`rota serve`: scheduler and worker, and the API in a process next to them; or some of them."""
 
 from typing import TYPE_CHECKING, Annotated
 

@@ -42,7 +42,8 @@ def worker(
     verbose: Verbose = False,
 ) -> None:
     """Run a program's tasks until it is stopped; what runs then is finished first."""
-    from rota.library import finding, supervisor  # noqa: PLC0415 - heavy, see app.py
+    from rota.library import finding  # noqa: PLC0415 - heavy, see app.py
+    from rota.runtime.lifeline import follow_parent  # noqa: PLC0415 - as above
 
     # Also before several are started: a wrong name is told once, and not by each of them.
     rota = finding.find(app)
@@ -55,7 +56,7 @@ def worker(
         flags = {"--scheduler": scheduler, "--verbose": verbose}
         _supervise(app, processes, options, flags)
         return
-    supervisor.follow_parent()
+    follow_parent()
     roles = ("scheduler", "worker") if scheduler else ("worker",)
     rota.run(roles=roles, queues=queues, tenants=tenants, concurrency=concurrency, verbose=verbose)
 

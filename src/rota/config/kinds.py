@@ -158,12 +158,24 @@ def _is_target(item: object) -> TypeGuard[str]:
         return False
     text = item.strip().removeprefix("*.")
     if text == item.strip() and ("/" in text or ":" in text):
-        try:
-            ip_network(text, strict=False)
-        except ValueError:
-            return False
-        return True
+        return _is_network(text)
     return len(text) <= 253 and _HOST_NAME.fullmatch(text) is not None
+
+
+def _networks(value: object) -> tuple[str, ...] | None:
+    items = _items(value)
+    texts = tuple(item.strip().lower() for item in items if _is_network(item))
+    return texts if texts and len(texts) == len(items) else None
+
+
+def _is_network(item: object) -> TypeGuard[str]:
+    if not isinstance(item, str):
+        return False
+    try:
+        ip_network(item.strip(), strict=False)
+    except ValueError:
+        return False
+    return True
 
 
 def _ports(value: object) -> tuple[int, ...] | None:
@@ -210,6 +222,9 @@ TARGETS = Kind(
     'hosts, addresses or networks such as "example.com, *.example.com, 10.0.0.0/8"',
     _targets,
     show=list,
+)
+NETWORKS = Kind(
+    'addresses or networks such as "127.0.0.1, 10.0.0.0/8, fd00::/8"', _networks, show=list
 )
 PORTS = Kind("ports from 1 to 65535, separated by commas", _ports, show=_texts)
 DSN = Kind(

@@ -105,7 +105,9 @@ class Config:
     )
     pool_size: int = field(
         default=10,
-        metadata=_about(kinds.whole_number(2, 1000), "Database connections of this process"),
+        metadata=_about(
+            kinds.whole_number(2, 1000), "Database connections, of all processes of this server"
+        ),
     )
     shards: int = field(
         default=64,
@@ -147,6 +149,34 @@ class Config:
     request_burst: int = field(
         default=2000,
         metadata=_about(kinds.whole_number(1, 1_000_000), "Of these, how many may come at once"),
+    )
+    anonymous_rate: int = field(
+        default=100,
+        metadata=_about(
+            kinds.whole_number(0, 1_000_000),
+            "Requests a second without a valid key from one address; 0: no limit",
+        ),
+    )
+    max_connections: int | None = field(
+        default=None,
+        metadata=_about(
+            kinds.whole_number(1, 1_000_000),
+            "Open connections to the API; unset: as descriptors allow, up to 4096",
+        ),
+    )
+    max_peer_connections: int | None = field(
+        default=None,
+        metadata=_about(
+            kinds.whole_number(1, 1_000_000),
+            "Of these, those from one address; unset: 512, and at most half of all",
+        ),
+    )
+    trusted_proxies: tuple[str, ...] = field(
+        default=(),
+        metadata=_about(
+            kinds.NETWORKS,
+            "Reverse proxies: each stands for many, its X-Forwarded-* is believed",
+        ),
     )
     host_rate: int = field(
         default=0,

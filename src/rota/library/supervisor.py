@@ -8,25 +8,18 @@ import os
 import random
 import signal
 import sys
-import threading
 from datetime import timedelta
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from rota.clock import SystemClock
-from rota.db import Backoff
+from rota.runtime.lifeline import LIVED, RESTARTS, Lifeline, ended
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from rota.clock import Clock
 
-LIFELINE: Final = "ROTA_LIFELINE"
-"""In a child's environment: a descriptor that ends when its parent does."""
-
 _SIGNALS = (signal.SIGTERM, signal.SIGINT)
-_BACKOFF = Backoff(first_interval=timedelta(milliseconds=500), max_interval=timedelta(seconds=30))
-_LIVED = timedelta(seconds=30)
-"""One that has lived so long began well: its end is the first failure."""
 
 
 class Supervisor:
@@ -57,13 +50,8 @@ class Supervisor:
         loop = asyncio.get_running_loop()
         for number in _SIGNALS:
             loop.add_signal_handler(number, self.stop)
-        ours, theirs = os.pipe()
-        # Nobody writes: the other ends see it close when this process is gone, however it goes.
-        try:
-            await asyncio.gather(*(self._keep(number, ours) for number in range(self._count)))
-        finally:
-            os.close(theirs)
-            os.close(ours)
+        with Lifeline() as lifeline:
+            await asyncio.gather(*(self._keep(number, lifeline) for number in range(self._count)))
 
     def stop(self) -> None:
         """Ask all to end; again, to hurry; once more, and they are killed."""
@@ -74,7 +62,7 @@ class Supervisor:
             with contextlib.suppress(ProcessLookupError):
                 each.send_signal(number)
 
-    async def _keep(self, number: int, lifeline: int) -> None:
+    async def _keep(self, number: int, lifeline: Lifeline) -> None:
         failures = 0
         while not self._stopping.is_set():
             began = self._clock.monotonic()
@@ -82,20 +70,20 @@ class Supervisor:
             if self._stopping.is_set():
                 return
             lived = timedelta(seconds=self._clock.monotonic() - began)
-            failures = 1 if lived >= _LIVED else failures + 1
-            wait = _BACKOFF.interval(failures, draw=random.random())
+            failures = 1 if lived >= LIVED else failures + 1
+            wait = RESTARTS.interval(failures, draw=random.random())
             self._say(
-                f"worker process {number + 1} ended by itself ({_ended(code)}); "
+                f"worker process {number + 1} ended by itself ({ended(code)}); "
                 f"another is started in {wait.total_seconds():.1f} s"
             )
             await self._pause(wait)
 
-    async def _once(self, lifeline: int) -> int:
+    async def _once(self, lifeline: Lifeline) -> int:
         # A session of its own: Ctrl-C in a terminal goes to us alone, and we pass it on once.
         process = await asyncio.create_subprocess_exec(
             *self._command,
-            env={**os.environ, LIFELINE: str(lifeline)},
-            pass_fds=(lifeline,),
+            env={**os.environ, **lifeline.variables},
+            pass_fds=(lifeline.descriptor,),
             start_new_session=True,
         )
         self._processes.add(process)
@@ -119,25 +107,3 @@ class Supervisor:
 def command_of(arguments: Sequence[str]) -> list[str]:
     """This same program, with these arguments."""
     return [sys.executable, "-m", "rota", *arguments]
-
-
-def follow_parent() -> None:
-    """End in order when the supervisor that started this process is gone."""
-    lifeline = os.environ.pop(LIFELINE, None)
-    if lifeline is None:
-        return
-
-    def wait() -> None:
-        with contextlib.suppress(OSError):
-            os.read(int(lifeline), 1)
-        os.kill(os.getpid(), signal.SIGTERM)
-
-    threading.Thread(target=wait, name="rota lifeline", daemon=True).start()
-
-
-def _ended(code: int) -> str:
-    if code >= 0:
-        return f"exit code {code}"
-    with contextlib.suppress(ValueError):
-        return signal.Signals(-code).name
-    return f"signal {-code}"

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rota.api.app import create
 from rota.api.engine import Engine
 from rota.api.polls import Polls
 from rota.dashboard.feeds import Feeds
-from rota.runtime import files, handover, web
-from rota.runtime.dashboard import new_token, pages
+from rota.runtime import files, listening, web
+from rota.runtime.anonymous_rate import AnonymousRate
+from rota.runtime.connections import Peers, limiter_of
+from rota.runtime.dashboard import pages
 from rota.runtime.limits import request_pace
 from rota.runtime.pulling import start_pull
 from rota.runtime.targets import target_policy
 from rota.runtime.watching import uses_apprise
-from rota.tenants import sessions
 
 if TYPE_CHECKING:
     import socket
@@ -26,9 +27,8 @@ if TYPE_CHECKING:
     from rota.config import Config
     from rota.db import Listener
     from rota.events import Bus
-    from rota.runtime.handover import Handed
     from rota.runtime.opening import Opened
-    from rota.runtime.parts import Program, Stop
+    from rota.runtime.parts import Stop
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,9 +36,10 @@ class Answering:
     """What there is to say about an API that answers."""
 
     url: str
-    sign_in: Handed | None
     polls: Polls
     """Those who wait for work."""
+    count_connections: Callable[[], int]
+    """How many callers are connected."""
 
 
 async def start_answering(
@@ -52,9 +53,8 @@ async def start_answering(
     stop: Stop,
     bus: Bus,
     clock: Clock,
-    program: Program,
 ) -> Answering:
-    """Begin to answer. A program that makes keys is handed a link to sign in with, too."""
+    """Begin to answer."""
     polls = Polls()
     start_pull(stack, opened.db, polls, config, news=news, bus=bus, clock=clock)
     engine = Engine(
@@ -72,30 +72,32 @@ async def start_answering(
         metrics=metrics,
     )
     feeds = Feeds(opened.api_db, clock)
-    url = _answer(stack, engine, feeds, listener, config)
-    sign_in = None
-    if program.make_key:
-        token = await new_token(opened.api_db)
-        sign_in = handover.hand_link(
-            stack,
-            f"{url}/sign-in?token={token.text}",
-            config.data_dir,
-            is_terminal=program.is_terminal,
-            lifetime=sessions.TOKEN_LIFETIME,
-        )
-    return Answering(url=url, sign_in=sign_in, polls=polls)
+    server = _answer(stack, engine, feeds, listener, config)
+    url = _tell_address(stack, listener, config)
+    return Answering(url=url, polls=polls, count_connections=server.limiter.__len__)
 
 
 def _answer(
     stack: AsyncExitStack, engine: Engine, feeds: Feeds, listener: socket.socket, config: Config
-) -> str:
-    """Start the API, and say in the data folder where it is; returns its address."""
-    server = web.WebServer(create(engine, pages=pages(engine, feeds)), listener)
+) -> web.WebServer:
+    """Start the API and the dashboard."""
+    app: Any = create(engine, pages=pages(engine, feeds))
+    if config.anonymous_rate:
+        peers = Peers(config.trusted_proxies)
+        app = AnonymousRate(app, rate=config.anonymous_rate, peers=peers, clock=engine.clock)
+    server = web.WebServer(
+        app, listener, limiter=limiter_of(config), proxies=config.trusted_proxies
+    )
     server.start()
     stack.push_async_callback(server.stop)
     # Before that: a page that is open must not keep the server from ending.
     stack.callback(feeds.close)
-    url = web.url_of(listener, config.host)
+    return server
+
+
+def _tell_address(stack: AsyncExitStack, listener: socket.socket, config: Config) -> str:
+    """Say in the data folder where the API is; returns its address."""
+    url = listening.url_of(listener, config.host)
     if config.dsn is None:
         files.write(config.data_dir, files.URL, url)
         stack.callback(files.forget, config.data_dir, files.URL, url)

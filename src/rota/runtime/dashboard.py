@@ -8,15 +8,12 @@ from rota import dashboard
 from rota.api import access
 from rota.dashboard.desk import Desk
 from rota.dashboard.feeds import Feeds
-from rota.tenants import service, sessions
 from rota.tenants.authenticate import Authenticator
-from rota.tenants.tenant import Principal
 
 if TYPE_CHECKING:
     from litestar import Router
 
     from rota.api.engine import Engine
-    from rota.db import Database, Tx
 
 
 def pages(engine: Engine, feeds: Feeds | None = None) -> Router:
@@ -38,16 +35,3 @@ def pages(engine: Engine, feeds: Feeds | None = None) -> Router:
         public_url=engine.public_url,
     )
     return dashboard.routes(desk, opt=access.PUBLIC)
-
-
-async def new_token(db: Database) -> sessions.SignInToken:
-    """A token that signs the operator in, once."""
-
-    async def work(tx: Tx) -> sessions.SignInToken:
-        tenant = await service.default_tenant(tx)
-        operator = Principal(tenant=tenant, scopes=frozenset({"admin"}), key_id=None)
-        token = await sessions.new_token(tx, operator)
-        assert token is not None, "no key stands behind it"
-        return token
-
-    return await db.run(work)

@@ -20,7 +20,7 @@ from rota.db import embedded, installation
 from rota.errors import InvalidConfig
 from rota.events import Bus
 from rota.firing.events import PassDone
-from rota.runtime import web
+from rota.runtime import listening
 from rota.runtime.echo import echo
 from rota.runtime.run import listen_to_signals
 from rota.runtime.serve import SERVER, Stop, running
@@ -212,7 +212,7 @@ def _config(folder: Path, port: int | None) -> Config:
 
 def _is_free(config: Config) -> bool:
     try:
-        web.listen(config.host, config.port).close()
+        listening.listen(config.host, config.port).close()
     except InvalidConfig:
         return False
     return True

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from litestar import Litestar, Request, Response, post
 
-from rota.runtime import web
+from rota.runtime import listening, web
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -24,11 +24,11 @@ _HOST = "127.0.0.1"
 @asynccontextmanager
 async def echo(clock: Clock) -> AsyncGenerator[str]:
     """Run the endpoint; gives its address, with `/ok`, `/flaky` and `/slow` below it."""
-    listener = web.listen(_HOST, 0)
+    listener = listening.listen(_HOST, 0)
     server = web.WebServer(_app(clock), listener, grace=_GRACE)
     server.start()
     try:
-        yield web.url_of(listener, _HOST)
+        yield listening.url_of(listener, _HOST)
     finally:
         await server.stop()
 

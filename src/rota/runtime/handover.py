@@ -11,11 +11,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from rota.runtime import files
+from rota.tenants import service, sessions
+from rota.tenants.tenant import Principal
 
 if TYPE_CHECKING:
     from contextlib import AsyncExitStack
-    from datetime import timedelta
     from pathlib import Path
+
+    from rota.db import Database, Tx
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,10 +36,11 @@ def hand_key(key: str, folder: Path, *, is_terminal: bool) -> Handed:
     return Handed(text=key) if is_terminal else _written(folder, files.FIRST_KEY, key)
 
 
-def hand_link(
-    stack: AsyncExitStack, link: str, folder: Path, *, is_terminal: bool, lifetime: timedelta
+async def hand_link(
+    stack: AsyncExitStack, db: Database, url: str, folder: Path, *, is_terminal: bool
 ) -> Handed:
     """A link that signs in once. Its file is removed when the link is too old, or by the stack."""
+    link = f"{url}/sign-in?token={(await new_token(db)).text}"
     if is_terminal:
         return Handed(text=link)
     handed = _written(folder, files.SIGN_IN_LINK, link)
@@ -45,10 +49,25 @@ def hand_link(
         def forget() -> None:
             files.forget(folder, files.SIGN_IN_LINK, link)
 
-        timer = asyncio.get_running_loop().call_later(lifetime.total_seconds(), forget)
+        timer = asyncio.get_running_loop().call_later(
+            sessions.TOKEN_LIFETIME.total_seconds(), forget
+        )
         stack.callback(forget)
         stack.callback(timer.cancel)
     return handed
+
+
+async def new_token(db: Database) -> sessions.SignInToken:
+    """A token that signs the operator in, once."""
+
+    async def work(tx: Tx) -> sessions.SignInToken:
+        tenant = await service.default_tenant(tx)
+        operator = Principal(tenant=tenant, scopes=frozenset({"admin"}), key_id=None)
+        token = await sessions.new_token(tx, operator)
+        assert token is not None, "no key stands behind it"
+        return token
+
+    return await db.run(work)
 
 
 def lines(*, url: str | None, sign_in: Handed | None, new_key: Handed | None) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from rota.api.events import WorkReported
+from rota.runtime import listening
 from rota.telemetry.metrics import Metrics
 
 if TYPE_CHECKING:
@@ -17,16 +18,12 @@ if TYPE_CHECKING:
     from rota.events import Bus
     from rota.runtime.opening import Opened
 
-Render = "Callable[[], Awaitable[tuple[str, bytes]]]"
-
 
 def listen(stack: AsyncExitStack, config: Config) -> socket.socket | None:
     """The port for figures, before anything else: one in use must not be half a start."""
     if "api" in config.roles or not config.metrics or not config.metrics_port:
         return None
-    from rota.runtime import web  # noqa: PLC0415 - heavy, for a program that serves nothing
-
-    listener = web.listen(config.host, config.metrics_port)
+    listener = listening.listen(config.host, config.metrics_port)
     stack.callback(listener.close)
     return listener
 
@@ -39,8 +36,8 @@ def start_measuring(
     listener: socket.socket | None,
     bus: Bus,
     clock: Clock,
-) -> Callable[[], Awaitable[tuple[str, bytes]]] | None:
-    """Begin to count; what renders the figures, or None when they are off."""
+) -> Metrics | None:
+    """Begin to count; None when the figures are off."""
     if not config.metrics or ("api" not in config.roles and listener is None):
         # Nobody could ask for them, and counting every firing is not free.
         return None
@@ -51,12 +48,14 @@ def start_measuring(
     stack.callback(metrics.start())
     stack.callback(bus.subscribe(WorkReported, lambda event: metrics.counts.ended(event.status)))
     if listener is not None:
-        from rota.runtime import web  # noqa: PLC0415 - as above
+        # Heavy, for a program that serves nothing.
+        from rota.runtime import connections, web  # noqa: PLC0415 - see above
 
-        server = web.WebServer(_app(metrics.render), listener)
+        limiter = connections.limiter_of(config)
+        server = web.WebServer(_app(metrics.render), listener, limiter=limiter)
         server.start()
         stack.push_async_callback(server.stop)
-    return metrics.render
+    return metrics
 
 
 def _app(render: Callable[[], Awaitable[tuple[str, bytes]]]) -> Any:

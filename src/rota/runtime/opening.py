@@ -12,7 +12,7 @@ from rota.runtime import resuming
 from rota.runtime.database import INTERVAL, DatabaseWatch
 from rota.runtime.loop import Loop, every
 from rota.runtime.monitoring import calendars_and_monitors
-from rota.runtime.prepare import prepare, today_of
+from rota.runtime.prepare import Prepared, prepare, today_of
 from rota.runtime.resuming import Resumer
 from rota.runtime.vault import open_vault
 from rota.schedules import wording
@@ -26,11 +26,41 @@ if TYPE_CHECKING:
     from rota.clock import Clock
     from rota.config import Config
     from rota.events import Bus
-    from rota.runtime.prepare import Prepared
+    from rota.runtime.web_process import WebStart
 
 _SWEEP_INTERVAL = timedelta(hours=1)
 # A person or a program waits for the answer: a few tries get past a blip.
 _API_RETRY = Retry(tries=3)
+
+
+def has_web_process(config: Config) -> bool:
+    """Whether the API answers in a process of its own: next to an engine, not alone."""
+    return "api" in config.roles and config.roles != ("api",)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shares:
+    """How the connections of one `pool_size` are divided."""
+
+    engine: int
+    questions: int = 0
+    """Of the API, or of the program around the engine, in this process; 0: it uses the engine's."""
+    web: int = 0
+    """Of the web process."""
+
+
+def shares(config: Config, *, has_client: bool) -> Shares:
+    """The engine has the larger part; an API alone keeps one for what every process does."""
+    size = config.pool_size
+    if config.roles == ("api",):
+        return Shares(engine=1, questions=size - 1)
+    aside = max(1, size * 2 // 5)
+    if has_web_process(config):
+        questions = aside // 2 if has_client else 0
+        return Shares(engine=size - aside, questions=questions, web=aside - questions)
+    if has_client:
+        return Shares(engine=size - aside, questions=aside)
+    return Shares(engine=size)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +71,7 @@ class Opened:
     db: Database
     """The engine's pool."""
     api_db: Database
-    """The API's pool; the engine's own in a process without an API."""
+    """The pool of the API or of the program around the engine; the engine's own without either."""
     prepared: Prepared
     vault: Vault
     server: embedded.Embedded | None
@@ -62,7 +92,7 @@ async def open_database(
     Without `has_secrets` the process needs none, and so no key ring that opens them.
     """
     dsn, server = await _find_database(stack, config)
-    db, api_db = await _open_pools(stack, dsn, config, split=has_client or "api" in config.roles)
+    db, api_db = await _open_pools(stack, dsn, shares(config, has_client=has_client))
     prepared = await prepare(db, config, make_key=make_key)
     vault = await open_vault(db, config) if has_secrets else Vault(Rings(None))
     return Opened(dsn=dsn, db=db, api_db=api_db, prepared=prepared, vault=vault, server=server)
@@ -77,26 +107,26 @@ async def _find_database(
     return server.dsn, server
 
 
-async def _open_pools(
-    stack: AsyncExitStack, dsn: str, config: Config, *, split: bool
-) -> tuple[Database, Database]:
-    """One pool for the engine, one for the API: together as many connections as configured."""
-    if not split:
-        db = await stack.enter_async_context(
-            await Database.open(dsn, pool_size=config.pool_size, application_name="rota engine")
-        )
-        return db, db
-    for_api = config.pool_size - 1 if config.roles == ("api",) else config.pool_size * 2 // 5
-    for_api = max(1, for_api)
+async def _open_pools(stack: AsyncExitStack, dsn: str, share: Shares) -> tuple[Database, Database]:
+    """The engine's pool, and the one for questions where it has one of its own."""
     db = await stack.enter_async_context(
-        await Database.open(
-            dsn, pool_size=max(1, config.pool_size - for_api), application_name="rota engine"
-        )
+        await Database.open(dsn, pool_size=share.engine, application_name="rota engine")
     )
-    api_db = await stack.enter_async_context(
-        await Database.open(dsn, pool_size=for_api, application_name="rota api", retry=_API_RETRY)
+    return db, await _open_api_pool(stack, dsn, share.questions) if share.questions else db
+
+
+async def _open_api_pool(stack: AsyncExitStack, dsn: str, size: int) -> Database:
+    return await stack.enter_async_context(
+        await Database.open(dsn, pool_size=size, application_name="rota api", retry=_API_RETRY)
     )
-    return db, api_db
+
+
+async def open_web(stack: AsyncExitStack, start: WebStart) -> Opened:
+    """The same for a web process: its engine has found and prepared the database."""
+    db = await _open_api_pool(stack, start.dsn, start.pool_size)
+    prepared = Prepared(installation=start.installation, new_key=None)
+    vault = await open_vault(db, start.config)
+    return Opened(dsn=start.dsn, db=db, api_db=db, prepared=prepared, vault=vault, server=None)
 
 
 def keep_up(

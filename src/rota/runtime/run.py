@@ -11,6 +11,7 @@ import uvloop
 
 from rota.clock import SystemClock
 from rota.events import Bus
+from rota.runtime import descriptors
 from rota.runtime.collector import calm
 from rota.runtime.serve import SERVER, Stop, running
 from rota.telemetry import log
@@ -39,6 +40,7 @@ def until_signalled(
 
     `is_terminal` says that `on_started` prints to a person: credentials are for nobody else.
     """
+    descriptors.raise_limit()
 
     async def main(bus: Bus, stop: Stop) -> None:
         program = replace(SERVER, is_terminal=is_terminal)

@@ -1,8 +1,8 @@
 """A running server: everything that its roles need, started in order and ended in order.
 
-Roles share a process or not; each process is one node, with one listener and two pools. The
-scheduler and the worker have connections of their own, so that a busy API cannot keep a lease from
-being renewed.
+Scheduler and worker are the engine, in the process that was started. Next to them the API answers
+in a process of its own, started by the engine: no request can delay what is due. A process with the
+role `api` alone answers itself. Both processes of a server are one node.
 """
 
 from __future__ import annotations
@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING
 
 from rota.db import Database, Listener
 from rota.firing.loop import CHANNEL as TIMERS
-from rota.runtime import measuring
-from rota.runtime.handover import Handed, hand_key
-from rota.runtime.opening import keep_up, open_database
+from rota.runtime import handover, listening, measuring
+from rota.runtime.opening import has_web_process, keep_up, open_database, shares
 from rota.runtime.parts import Program, Stop, drain, start_parts
+from rota.runtime.web_process import WebProcess, WebStart
+from rota.telemetry import log
 from rota.workers.news import CHANNELS
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from rota.clock import Clock
     from rota.config import Config
     from rota.events import Bus
+    from rota.runtime.handover import Handed
     from rota.runtime.opening import Opened
 
 __all__ = ["GRACE", "Started", "Stop", "running"]
@@ -70,6 +72,7 @@ async def running(
     """
     async with AsyncExitStack() as stack:
         listener = _listen(stack, config)
+        web = _spawn_web(stack, config, listener, bus=bus, clock=clock)
         figures = measuring.listen(stack, config)
         opened = await open_database(
             stack,
@@ -85,34 +88,41 @@ async def running(
         metrics = measuring.start_measuring(
             stack, opened, config, listener=figures, bus=bus, clock=clock
         )
-        answering = None
-        if listener is not None:
-            # Heavy, and no business of a program that has no API.
+        address = close_polls = None
+        if web is not None:
+            web.begin(_web_start(opened, config, program), metrics)
+            # Here in the order of ends: after the engine has drained, before the connections.
+            stack.push_async_callback(web.stop)
+        elif listener is not None:
+            # Heavy, and no business of a program that has no API, or not in this process.
             from rota.runtime.answering import start_answering  # noqa: PLC0415 - see above
 
-            answering = await start_answering(
+            address = await start_answering(
                 stack,
                 opened,
                 config,
                 listener,
                 news=news,
-                metrics=metrics,
+                metrics=metrics and metrics.render,
                 stop=stop,
                 bus=bus,
                 clock=clock,
-                program=program,
             )
+            close_polls = address.polls.close
         parts = await start_parts(
             stack, opened, config, news=news, bus=bus, clock=clock, program=program
         )
         stack.push_async_callback(drain, parts, stop, grace)
-        if answering is not None:
+        if web is not None:
+            address, close_polls = await web.ready(), web.announce_stop
+        if close_polls is not None:
             # First of all: who waits for work must not keep the API from ending.
-            stack.callback(answering.polls.close)
+            stack.callback(close_polls)
+        url = address and address.url
         yield Started(
             roles=config.roles,
-            url=answering and answering.url,
-            sign_in=answering and answering.sign_in,
+            url=url,
+            sign_in=await _sign_in(stack, opened, config, program, url),
             new_key=new_key,
             db=opened.api_db,
             opened=opened,
@@ -120,18 +130,54 @@ async def running(
         )
 
 
+async def _sign_in(
+    stack: AsyncExitStack, opened: Opened, config: Config, program: Program, url: str | None
+) -> Handed | None:
+    """A link for whoever started the server; none where nobody looks."""
+    if url is None or not program.make_key:
+        return None
+    return await handover.hand_link(
+        stack, opened.api_db, url, config.data_dir, is_terminal=program.is_terminal
+    )
+
+
 def _handed(key: str | None, config: Config, program: Program) -> Handed | None:
     if key is None:
         return None
-    return hand_key(key, config.data_dir, is_terminal=program.is_terminal)
+    return handover.hand_key(key, config.data_dir, is_terminal=program.is_terminal)
 
 
 def _listen(stack: AsyncExitStack, config: Config) -> socket.socket | None:
     """The API's socket, before anything else: a port in use must not be half a start."""
     if "api" not in config.roles:
         return None
-    from rota.runtime import web  # noqa: PLC0415 - heavy, as above
-
-    listener = web.listen(config.host, config.port)
+    listener = listening.listen(config.host, config.port)
     stack.callback(listener.close)
     return listener
+
+
+def _spawn_web(
+    stack: AsyncExitStack,
+    config: Config,
+    listener: socket.socket | None,
+    *,
+    bus: Bus,
+    clock: Clock,
+) -> WebProcess | None:
+    """The API's own process, next to an engine; early, so that it loads while others start."""
+    if listener is None or not has_web_process(config):
+        return None
+    web = WebProcess(listener, bus=bus, clock=clock)
+    web.spawn()
+    stack.push_async_callback(web.stop)
+    return web
+
+
+def _web_start(opened: Opened, config: Config, program: Program) -> WebStart:
+    return WebStart(
+        config=config,
+        dsn=opened.dsn,
+        installation=opened.prepared.installation,
+        pool_size=shares(config, has_client=program.has_client).web,
+        log_level=log.level(),
+    )

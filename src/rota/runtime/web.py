@@ -1,57 +1,26 @@
-"""The API's listening socket and its server, run inside the process's own event loop."""
+"""The server of the API's listening socket, run inside the process's own event loop."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-import socket
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Any, cast
 
 import uvicorn
 
-from rota.errors import InvalidConfig
 from rota.runtime.bounded_http import BoundedHttp
+from rota.runtime.connections import ConnectionLimiter
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
+    import socket
+    from collections.abc import Generator, Sequence
 
     from litestar import Litestar
     from uvicorn._types import ASGI3Application
 
-_BACKLOG = 2048
 _GRACE = timedelta(seconds=5)
-
-
-def listen(host: str, port: int) -> socket.socket:
-    """A socket that accepts connections, or an InvalidConfig that says why it cannot be had.
-
-    Made before anything is started: a port in use must be a sentence, not half a start.
-    """
-    try:
-        family, kind, protocol, _, address = socket.getaddrinfo(
-            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
-        )[0]
-        listener = socket.socket(family, kind, protocol)
-    except OSError as error:
-        raise _unusable(host, port, error) from error
-    try:
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind(address)
-        listener.listen(_BACKLOG)
-        listener.setblocking(False)
-    except OSError as error:
-        listener.close()
-        raise _unusable(host, port, error) from error
-    return listener
-
-
-def url_of(listener: socket.socket, host: str) -> str:
-    """Where to reach it from this machine; a wildcard address is named as loopback."""
-    port = listener.getsockname()[1]
-    here = {"0.0.0.0": "127.0.0.1", "::": "[::1]", "": "127.0.0.1"}  # noqa: S104 - names of it
-    name = here.get(host) or (f"[{host}]" if ":" in host else host)
-    return f"http://{name}:{port}"
 
 
 class WebServer:
@@ -63,12 +32,22 @@ class WebServer:
         listener: socket.socket,
         *,
         grace: timedelta = _GRACE,
+        limiter: ConnectionLimiter | None = None,
+        proxies: Sequence[str] = (),
     ) -> None:
+        """`proxies` are addresses and networks whose `X-Forwarded-*` headers are believed."""
+        self.limiter = ConnectionLimiter() if limiter is None else limiter
         config = uvicorn.Config(
             app,
-            http=BoundedHttp,
+            http=cast("Any", partial(BoundedHttp, limiter=self.limiter)),
             log_config=None,
+            # Strangers can cause its warnings at will.
+            log_level="error",
             access_log=False,
+            proxy_headers=bool(proxies),
+            forwarded_allow_ips=list(proxies),
+            callback_notify=self._end_late,
+            timeout_notify=0,
             lifespan="on",
             ws="none",
             server_header=False,
@@ -78,6 +57,10 @@ class WebServer:
         self._server = _Server(config)
         self._listener = listener
         self._task: asyncio.Task[None] | None = None
+
+    async def _end_late(self) -> None:
+        """Called by uvicorn every second."""
+        self.limiter.end_late(asyncio.get_running_loop().time())
 
     def start(self) -> None:
         """Begin to answer."""
@@ -97,8 +80,3 @@ class _Server(uvicorn.Server):
     @contextlib.contextmanager
     def capture_signals(self) -> Generator[None]:
         yield
-
-
-def _unusable(host: str, port: int, error: OSError) -> InvalidConfig:
-    reason = (error.strerror or str(error)).lower()
-    return InvalidConfig((f"port: expected {host} port {port} to be free, got: {reason}",))

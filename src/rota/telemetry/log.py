@@ -59,6 +59,7 @@ ALARMS = frozenset(
         "SchedulesLeft",
         "TaskUnknown",
         "ChildEnded",
+        "WebProcessEnded",
     }
 )
 """Somebody should know, although nothing of ours has failed. By name: some are defined above us."""
@@ -83,6 +84,11 @@ def start(bus: Bus, *, verbose: bool = False) -> Callable[[], None]:
         _log.removeHandler(handler)
 
     return stop
+
+
+def level() -> int:
+    """From which level on this process logs: warnings alone where nobody has begun a log."""
+    return _log.level if _log.handlers else logging.WARNING
 
 
 def pass_on(bus: Bus, *, verbose: bool = False) -> Callable[[], None]:

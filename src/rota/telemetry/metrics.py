@@ -6,7 +6,7 @@ No label is a tenant's: no names, keys, hosts or queues. So they may be read wit
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from prometheus_client import CollectorRegistry, ProcessCollector, generate_latest
 from prometheus_client.core import (
@@ -46,8 +46,22 @@ _COUNTERS: Final = {
 }
 
 
+class WebFigures(NamedTuple):
+    """Of the web process next to an engine."""
+
+    connections: int
+    """Open connections of callers."""
+    pool_busy: int
+    pool_most: int
+    resident_bytes: int
+
+
 class Metrics(Collector):
-    """Of one process, with a registry of its own."""
+    """Of one process, with a registry of its own; with what its web process told, if it has one."""
+
+    web: WebFigures | None = None
+    engine_up: bool = True
+    """False in a web process whose engine does not answer."""
 
     def __init__(
         self, bus: Bus, db: Database, clock: Clock, *, pools: Mapping[str, Database] | None = None
@@ -81,6 +95,7 @@ class Metrics(Collector):
         yield from self._passes()
         yield from _standing(self._standing)
         yield self._pool_use()
+        yield from self._web()
 
     def _counted(self) -> Iterator[Metric]:
         counts = self.counts
@@ -108,6 +123,15 @@ class Metrics(Collector):
             "rota_clock_offset_seconds", "The database's clock, from ours", counts.clock_offset
         )
 
+    def _web(self) -> Iterator[Metric]:
+        if self.web is None:
+            return
+        yield _gauge("rota_engine_up", "Whether the engine told its figures", self.engine_up)
+        yield _gauge("rota_web_connections", "Open connections to the API", self.web.connections)
+        yield _gauge(
+            "rota_web_resident_bytes", "Memory of the web process", self.web.resident_bytes
+        )
+
     def _pool_use(self) -> Metric:
         family = GaugeMetricFamily(
             "rota_database_connections", "Of this process", labels=["pool", "state"]
@@ -116,6 +140,9 @@ class Metrics(Collector):
             use = db.use
             family.add_metric([name, "busy"], use.busy)
             family.add_metric([name, "most"], use.most)
+        if self.web is not None and "api" not in self._pools:
+            family.add_metric(["api", "busy"], self.web.pool_busy)
+            family.add_metric(["api", "most"], self.web.pool_most)
         return family
 
 

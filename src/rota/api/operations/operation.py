@@ -14,7 +14,7 @@ AWAY = (503, "The database is away; try again")
 KEY = ((401, "No key, or one that is not in force"), (403, "A key without the scope"))
 UNKNOWN = (404, "There is no such thing of yours")
 WRONG = (422, "Something in the request cannot be taken; `errors` says what")
-SLOW = (429, "Faster than the tenant may; Retry-After says when to go on")
+SLOW = (429, "More requests than the tenant or the address may; Retry-After says when to go on")
 TAKEN = (409, "Another schedule has this key")
 LARGE = ((400, "Not JSON"), (413, "Too large"), (415, "Not declared as JSON"))
 
