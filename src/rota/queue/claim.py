@@ -258,6 +258,9 @@ async def _share_out(
     missing = sum(want.missing for want in wants)
     # More than the limit only for those who would otherwise wait for others to make room.
     rest = max(limit, min(limit + standing.spare, missing))
+    if standing.places is not None:
+        limit = min(limit, standing.places.may_claim_together(weights))
+        rest = min(rest, standing.places.may_claim_together(weights))
     claims: list[Claim] = []
     has: Counter[UUID] = Counter()
     while rest > 0 and wants:
@@ -271,9 +274,8 @@ async def _share_out(
         open_ = [id_ for id_ in contenders if got[id_] >= turns.get(id_, 0)]
         contenders = {id_: contenders[id_] for id_ in open_}
         rest = limit - len(claims)
-        wants = [
-            Want(id_, weights[id_], min(rest, contenders[id_].most - has[id_])) for id_ in open_
-        ]
+        left = {id_: contenders[id_].most - has[id_] for id_ in open_}
+        wants = [Want(id_, weights[id_], min(rest, most)) for id_, most in left.items() if most > 0]
     return claims
 
 

@@ -72,6 +72,13 @@ class Places:
         used, own = sum(self.due.values()), self.due.get(tenant, 0)
         return may_add(self.count, used=used, own=own, weight=weight, weights=weights)
 
+    def may_claim_together(self, contenders: Mapping[UUID, int]) -> int:
+        """How many more all these tenants may have, with the reserve for the next one left. Those
+        that have none may have one each."""
+        new = sum(not self.due.get(tenant) for tenant in contenders)
+        used, weights = sum(self.due.values()), self.with_contenders(contenders)
+        return max(new, self.count - reserve(self.count, weights) - used)
+
     def may_claim_ahead(self, tenant: UUID, weight: int, weights: int) -> bool:
         """Whether the tenant may have more of what is ahead of its instant."""
         return self.ahead.get(tenant, 0) < share(self.count_ahead, weight, weights)
