@@ -9,7 +9,8 @@ import pytest
 from tests.api.conftest import Api, caller, problem
 
 from rota.queue import circuits
-from rota.queue.circuits import Heard, Rules
+from rota.queue.circuits import Called, Heard, Rules
+from rota.tenants import service as tenants
 
 if TYPE_CHECKING:
     import httpx
@@ -20,7 +21,8 @@ if TYPE_CHECKING:
 async def fail(api: Api, *hosts: str, failures: int = 20, retry_after: int = 0) -> None:
     heard = Heard(failures=failures, error="HTTP 503", retry_after=timedelta(seconds=retry_after))
     async with api.engine.db.transaction() as tx:
-        await circuits.report(tx, dict.fromkeys(hosts, heard), Rules())
+        owner = (await tenants.default_tenant(tx)).id
+        await circuits.report(tx, {Called(host, owner): heard for host in hosts}, Rules())
 
 
 async def test_hosts_that_fail_are_listed_with_their_state(api: Api) -> None:
@@ -31,6 +33,7 @@ async def test_hosts_that_fail_are_listed_with_their_state(api: Api) -> None:
     down, shaky = (await api.get("/v1/circuits")).json()["items"]
     assert (down["host"], down["state"], down["trips"]) == ("down.example:8443", "open", 1)
     assert (down["failures"], down["last_error"]) == (20, "HTTP 503")
+    assert (down["tenant"], down["reach"]) == ("default", "tenant")
     assert down["opened_at"] < down["open_until"]
     assert (shaky["host"], shaky["state"], shaky["open_until"]) == ("shaky.example", "closed", None)
 

@@ -132,5 +132,5 @@ async def until(condition: Any, *, seconds: float = 20) -> None:
 
 
 def knows_open(worker: Worker, sick: Sick) -> bool:
-    circuit = worker._hosts.known.circuits.get(sick.host)
-    return circuit is not None and circuit.open_until is not None
+    circuits = worker._hosts.known.circuits.values()
+    return any(each.host == sick.host and each.open_until is not None for each in circuits)

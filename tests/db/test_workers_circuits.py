@@ -17,7 +17,7 @@ from tests.db.queue_support import SECOND, attempt_rows, database_now, fire, que
 from tests.unit.workers.made import held as made_held
 
 from rota.queue import circuits
-from rota.queue.circuits import Rules
+from rota.queue.circuits import Called, Rules
 from rota.workers.events import FiringFinished
 from rota.workers.hosts.events import CircuitClosed, CircuitOpened, FiringPostponed
 from rota.workers.hosts.limits import Limits
@@ -132,9 +132,10 @@ async def test_what_is_turned_away_until_its_retry_window_is_over_is_dead(db: Da
     """RT5: nothing is postponed for ever."""
     slow = Limits(circuit=Rules(failures=5, interval=SECOND))
     async with target() as sick, working(db, limits=slow) as (_, recorder):
-        await fire_many(db, await calling(db, sick, max_attempts=1), 5)
+        failing = await calling(db, sick, max_attempts=1)
+        await fire_many(db, failing, 5)
         await recorder.wait_for(CircuitOpened)
-        short = await calling(db, sick, retry_window=SECOND)
+        short = await calling(db, sick, retry_window=SECOND, tenant_id=failing.tenant_id)
         waiting = await fire_many(db, short, 5)
         ends = {
             each.firing_id: each
@@ -163,12 +164,13 @@ async def test_a_probe_that_is_let_go_of_lets_the_next_one_try(db: Database) -> 
             known = worker._hosts.known
             async with db.transaction() as tx:
                 await tx.execute("UPDATE circuits SET open_until = now()")
-                asked = await circuits.ask_probe(tx, {sick.host: 3600 * SECOND})
-            assert asked[sick.host].granted
+                called = Called(sick.host, schedule.tenant_id)
+                asked = await circuits.ask_probe(tx, {called: 3600 * SECOND})
+            assert asked[called].granted
             holdings = worker._holdings
-            probe = made_held(host=sick.host)
+            probe = made_held(host=sick.host, tenant_id=schedule.tenant_id)
             probe.probe = True
             holdings.add(probe)
             holdings.remove(probe)
             await known.refresh()
-            assert known.circuits[sick.host].probe_until is None
+            assert known.circuits[called].probe_until is None

@@ -2,6 +2,7 @@
 
 from datetime import datetime
 from http import HTTPStatus
+from uuid import UUID
 
 import msgspec
 from litestar import delete, get
@@ -16,13 +17,18 @@ from rota.workers.hosts.circuit import state_of
 
 
 class CircuitShown(msgspec.Struct, frozen=True, kw_only=True):
-    """A host that has failed since it last answered: closed while it is still called, open while it
-    is left alone, half_open when one request may try whether it answers again."""
+    """A host that has failed a tenant since it last answered it: closed while it is still called,
+    open while it is left alone, half_open when one request may try whether it answers again."""
 
     host: str
+    tenant: str | None
+    """Whose calls failed; null when the tenant is gone."""
     state: str
+    reach: str
+    """Whom it concerns while it is open: `tenant`, its own tenant; `host`, all tenants; `shared`,
+    all tenants as soon as the circuit of a second one says the same."""
     failures: int
-    """In a row, over all workers and tenants."""
+    """In a row, over all workers."""
     trips: int
     """How often it has opened since it last answered."""
     opened_at: datetime | None
@@ -39,9 +45,10 @@ async def list_circuits(request: AnyRequest, engine: TheEngine, caller: Caller) 
     access.require_operator(caller)
     query = Query(request, "limit", "cursor")
     limit = query.limit()
-    after = cursors.decode(query.text("cursor"), str)
-    if after is not None and "\0" in after:
+    place = cursors.decode(query.text("cursor"), tuple[str, UUID])
+    if place is not None and "\0" in place[0]:
         raise cursors.refused(query.text("cursor") or "")
+    after = None if place is None else circuits.Called(*place)
 
     async def work(tx: Tx) -> list[circuits.Shown]:
         # One more than asked for tells whether there is another page.
@@ -51,13 +58,13 @@ async def list_circuits(request: AnyRequest, engine: TheEngine, caller: Caller) 
     page, more = found[:limit], len(found) > limit
     return models.Page(
         items=[view(each) for each in page],
-        next_cursor=cursors.encode(page[-1].circuit.host) if more else None,
+        next_cursor=_cursor(page[-1].circuit) if more else None,
     )
 
 
 @delete("/v1/circuits/{host:str}", opt=access.needs("admin"))
 async def reset_circuit(engine: TheEngine, caller: Caller, host: Named) -> None:
-    """Forget a host's failures: it is called again at once."""
+    """Forget a host's failures, for all tenants: it is called again at once."""
     access.require_operator(caller)
 
     async def work(tx: Tx) -> bool:
@@ -71,6 +78,10 @@ async def reset_circuit(engine: TheEngine, caller: Caller, host: Named) -> None:
         )
 
 
+def _cursor(last: circuits.Circuit) -> str:
+    return cursors.encode((last.host, last.tenant_id))
+
+
 ROUTES = (list_circuits, reset_circuit)
 
 
@@ -79,6 +90,8 @@ def view(each: circuits.Shown) -> CircuitShown:
     circuit = each.circuit
     return CircuitShown(
         host=circuit.host,
+        tenant=each.tenant,
+        reach=circuit.reach,
         state=state_of(circuit, each.seen_at),
         failures=circuit.failures,
         trips=circuit.trips,

@@ -12,6 +12,8 @@ Host = Annotated[
     str, typer.Argument(metavar="HOST", help="Such as example.com or example.com:8443.")
 ]
 
+_HEADERS = ("host", "tenant", "circuit", "failures", "open until", "last error")
+
 app = output.commands("Show the hosts that fail, and those that are left alone for it.")
 app.info.no_args_is_help = False
 
@@ -39,6 +41,7 @@ def circuits(
     rows = [
         (
             str(each["host"]),
+            str(each["tenant"] or ""),
             str(each["state"]),
             str(each["failures"]),
             shown.instant(each["open_until"]),
@@ -46,7 +49,7 @@ def circuits(
         )
         for each in found
     ]
-    output.table(rows, headers=("host", "circuit", "failures", "open until", "last error"))
+    output.table(rows, headers=_HEADERS)
 
 
 @app.command("reset")
@@ -58,7 +61,7 @@ def reset(
     file: File = None,
     as_json: output.Json = False,
 ) -> None:
-    """Forget a host's failures: it is called again at once."""
+    """Forget a host's failures, for all tenants: it is called again at once."""
     client = api.connect(url=server, data_dir=data_dir, file=file)
     client.delete(f"/v1/circuits/{api.segment(host)}")
     output.done({"reset": host}, f"{host} is called again.", as_json=as_json)

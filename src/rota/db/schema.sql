@@ -152,8 +152,17 @@ CREATE TABLE rota.circuits (
     probe_until timestamp with time zone,
     last_error text,
     changed_at timestamp with time zone DEFAULT now() NOT NULL,
-    CONSTRAINT circuits_pkey PRIMARY KEY (host)
+    tenant_id uuid DEFAULT '00000000-0000-0000-0000-000000000000'::uuid NOT NULL,
+    shared integer DEFAULT 0 NOT NULL,
+    refused integer DEFAULT 0 NOT NULL,
+    reach text DEFAULT 'tenant'::text NOT NULL,
+    CONSTRAINT circuits_pkey PRIMARY KEY (host, tenant_id),
+    CONSTRAINT circuits_reach_check CHECK ((reach = ANY (ARRAY['tenant'::text, 'shared'::text, 'host'::text])))
 ) WITH (fillfactor=50);
+ALTER TABLE rota.circuits ENABLE ROW LEVEL SECURITY;
+ALTER TABLE rota.circuits FORCE ROW LEVEL SECURITY;
+CREATE POLICY engine ON rota.circuits AS PERMISSIVE FOR ALL TO CURRENT_USER USING (true) WITH CHECK (true);
+CREATE POLICY tenant ON rota.circuits AS PERMISSIVE FOR ALL TO rota_tenant USING ((tenant_id = rota.current_tenant())) WITH CHECK ((tenant_id = rota.current_tenant()));
 
 CREATE TABLE rota.create_pace (
     tenant_id uuid NOT NULL,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from itertools import accumulate
 from operator import itemgetter
 from typing import TYPE_CHECKING, Final
@@ -17,11 +18,13 @@ from rota.queue.fairness import Turns, Want, wants_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
-    from datetime import datetime, timedelta
+    from datetime import datetime
 
     from rota.db import Row, Tx
+    from rota.queue.shares import Places
 
 _NOBODY: Final = UUID(int=0)
+_UNBOUNDED: Final = 1 << 30
 
 
 class AtStep(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -103,6 +106,12 @@ class Standing:
     """Where to look for tenants next, when there are more than one look can see."""
     first_at: datetime | None = None
     """The earliest instant of all that waited at the last look; None when nothing did."""
+    places: Places | None = None
+    """Of a worker that serves several tenants: none may have more than its share of them."""
+    again: bool = False
+    """Whether the last claim took all it might: another may find more."""
+    more: bool = False
+    """Whether the last claim may have left work behind, if only for its tenant's share."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,6 +140,14 @@ class _Contender:
     weight: int
     cap: int | None
     runs: list[Row] = field(default_factory=list["Row"])
+    lead: timedelta = timedelta()
+    most: int = _UNBOUNDED
+    """It may take no more than this: more would be above its share."""
+
+
+async def count_tenants(tx: Tx) -> int:
+    """How many tenants there are, counted up to two: whether there is more than one."""
+    return await tx.fetch_value(sql.COUNT_TENANTS)
 
 
 async def claim(
@@ -162,14 +179,22 @@ async def claim(
     standing = standing or Standing(turns=Turns(by_lot=True))
     served = None if tenants is None else list(tenants)
     ask = _Ask(tx=tx, lanes=lanes, worker=worker, lead=lead, visibility=visibility, tenants=served)
-    rows = await _look(ask, limit, standing)
+    alone = limit if standing.places is None else min(limit, standing.places.for_any())
+    rows = await _look(ask, alone, standing)
     claims = [_claim(row, row["weight"]) for row in rows if row["id"] is not None]
     if claims:
         first = claims[0]
         standing.turns.had({first.tenant_id: len(claims)}, {first.tenant_id: first.weight})
+        standing.again = standing.more = len(claims) >= alone
     else:
-        claims = await _share_out(ask, _contenders(rows), limit, standing)
-    if len(claims) < limit:
+        contenders = _contenders(rows, ask, standing)
+        claims = await _share_out(ask, contenders, limit, standing)
+        got = Counter(each.tenant_id for each in claims)
+        standing.again = len(claims) >= limit
+        standing.more = standing.again or any(
+            got[id_] >= one.most for id_, one in contenders.items()
+        )
+    if len(claims) < limit and not standing.more:
         standing.turns.rest()
     return _in_turn(claims)
 
@@ -204,7 +229,7 @@ async def _look(ask: _Ask, limit: int, standing: Standing) -> list[Row]:
             return rows
 
 
-def _contenders(rows: Sequence[Row]) -> dict[UUID, _Contender]:
+def _contenders(rows: Sequence[Row], ask: _Ask, standing: Standing) -> dict[UUID, _Contender]:
     found: dict[UUID, _Contender] = {}
     for row in rows:
         if row["run_tenant"] is not None and row["ours"]:
@@ -214,7 +239,19 @@ def _contenders(rows: Sequence[Row]) -> dict[UUID, _Contender]:
         # Of the same priority, the lane whose first has waited longest goes first.
         one.runs.sort(key=itemgetter("run_at"))
         one.runs.sort(key=itemgetter("run_priority"), reverse=True)
+        one.lead = ask.lead
+    if standing.places is not None:
+        _bound(found, standing.places)
     return found
+
+
+def _bound(contenders: Mapping[UUID, _Contender], places: Places) -> None:
+    """Hold each to its share of the worker's places."""
+    weights = places.with_contenders({id_: one.weight for id_, one in contenders.items()})
+    for id_, one in contenders.items():
+        one.most = places.may_claim(id_, one.weight, weights)
+        if not places.may_claim_ahead(id_, one.weight, weights):
+            one.lead = timedelta()
 
 
 async def _share_out(
@@ -224,22 +261,32 @@ async def _share_out(
     if not contenders:
         return []
     weights = {id_: one.weight for id_, one in contenders.items()}
-    wants = wants_of(weights, standing.held, places=limit + sum(standing.held.values()))
+    wants = [
+        replace(want, most=min(want.most, most), missing=min(want.missing, most))
+        for want in wants_of(weights, standing.held, places=limit + sum(standing.held.values()))
+        for most in [contenders[want.tenant].most]
+    ]
     missing = sum(want.missing for want in wants)
     # More than the limit only for those who would otherwise wait for others to make room.
     rest = max(limit, min(limit + standing.spare, missing))
+    if standing.places is not None:
+        limit = min(limit, standing.places.may_claim_together(weights))
+        rest = min(rest, standing.places.may_claim_together(weights))
     claims: list[Claim] = []
+    has: Counter[UUID] = Counter()
     while rest > 0 and wants:
         turns = standing.turns.allot(rest, wants)
         taken = await _take(ask, contenders, turns) if turns else []
         got = Counter(each.tenant_id for each in taken)
         standing.turns.had(got, weights)
         claims += taken
+        has += got
         # Who took less than it might has no more, or may have no more.
         open_ = [id_ for id_ in contenders if got[id_] >= turns.get(id_, 0)]
         contenders = {id_: contenders[id_] for id_ in open_}
         rest = limit - len(claims)
-        wants = [Want(id_, weights[id_], rest) for id_ in open_]
+        left = {id_: contenders[id_].most - has[id_] for id_ in open_}
+        wants = [Want(id_, weights[id_], min(rest, most)) for id_, most in left.items() if most > 0]
     return claims
 
 
@@ -254,7 +301,7 @@ async def _take(
         ids,
         ask.worker,
         list(turns.values()),
-        ask.lead,
+        [one.lead for one in chosen],
         ask.visibility,
         [one.cap for one in chosen],
         [last - len(one.runs) + 1 for last, one in zip(lasts, chosen, strict=True)],

@@ -90,14 +90,13 @@ _RUNS_FOR: LiteralString = """
     )
 """
 
-# The rows of a run `w` that are due, the oldest first.
+# The rows of a run `w` that are due before what follows, the oldest first.
 _OF_RUN: LiteralString = """
                SELECT q.ctid AS place
                  FROM queue q
                 WHERE q.lane = w.lane AND q.tenant_id = w.tenant_id AND q.priority = w.priority
                   AND q.state IN ('waiting', 'retrying')
-                  AND q.available_at <= (SELECT clock_timestamp() + $4::interval)
-                ORDER BY q.available_at"""
+                  AND q.available_at <= """
 
 # From `ready`, rows that are locked already. They are found one by one, where they lie: an array
 # cannot be turned into a join. The columns are in the order of a `Claim`'s fields.
@@ -147,7 +146,8 @@ _OF_RUNS: LiteralString = (
                  ORDER BY d.priority DESC, d.available_at) AS w
          CROSS JOIN LATERAL ("""
     + _OF_RUN
-    + """
+    + """(SELECT clock_timestamp() + $4::interval)
+                ORDER BY q.available_at
                 LIMIT $3
                   FOR UPDATE SKIP LOCKED) AS r
          LIMIT $3
@@ -170,12 +170,13 @@ _OF_RUNS: LiteralString = (
 CLAIM: LiteralString = "WITH RECURSIVE " + _RUNS + _OF_RUNS
 CLAIM_FOR: LiteralString = "WITH RECURSIVE " + _RUNS_FOR + _OF_RUNS
 
-# For each tenant $1 as many as $3 says, or as its cap $6 still allows, from its runs: those from $7
-# to $8 of all the runs, which are lanes $9 and priorities $10, in the order wanted.
+# For each tenant $1 as many as $3 says, or as its cap $6 still allows, of what is due by its $4,
+# from its runs: those from $7 to $8 of all the runs, which are lanes $9 and priorities $10, in the
+# order wanted.
 SHARE: LiteralString = (
     """
     WITH asked AS MATERIALIZED (
-        SELECT a.tenant_id, a.first, a.last,
+        SELECT a.tenant_id, a.first, a.last, clock_timestamp() + a.lead AS before,
                CASE WHEN a.cap IS NULL THEN a.places
                     ELSE greatest(0, least(a.places, a.cap - (
                          SELECT count(*)
@@ -184,8 +185,9 @@ SHARE: LiteralString = (
                                   WHERE q.tenant_id = a.tenant_id AND q.state = 'running'
                                   LIMIT a.cap) AS running)))
                END AS places
-          FROM unnest($1::uuid[], $3::bigint[], $6::integer[], $7::integer[], $8::integer[])
-               AS a(tenant_id, places, cap, first, last)
+          FROM unnest($1::uuid[], $3::bigint[], $4::interval[], $6::integer[], $7::integer[],
+                      $8::integer[])
+               AS a(tenant_id, places, lead, cap, first, last)
     ), ready AS MATERIALIZED (
         SELECT s.place
           FROM asked a
@@ -196,10 +198,13 @@ SHARE: LiteralString = (
                          FROM generate_series(a.first, a.last) AS i) AS w
                 CROSS JOIN LATERAL ("""
     + _OF_RUN
-    + """
+    + """a.before
+                ORDER BY q.available_at
                 LIMIT a.places
                   FOR UPDATE SKIP LOCKED) AS r
                 LIMIT a.places) AS s
     )"""
     + _TAKE
 )
+
+COUNT_TENANTS: LiteralString = "SELECT count(*) FROM (SELECT FROM tenants LIMIT 2) AS t"

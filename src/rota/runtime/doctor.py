@@ -134,9 +134,8 @@ def partitions(days: Collection[date], today: date) -> Check:
 
 def circuits_open(found: Sequence[circuits.Shown]) -> Check:
     """Which hosts are left alone because they fail. Their fault, so it is only a warning."""
-    hosts = [
-        each.circuit.host for each in found if state_of(each.circuit, each.seen_at) != "closed"
-    ]
+    open_ = (each for each in found if state_of(each.circuit, each.seen_at) != "closed")
+    hosts = list(dict.fromkeys(each.circuit.host for each in open_))
     if not hosts:
         return Check("circuits", ok=True, found="none is open")
     rest = f" and {len(hosts) - _SHOWN} more" if len(hosts) > _SHOWN else ""

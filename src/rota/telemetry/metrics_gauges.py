@@ -32,7 +32,7 @@ _QUEUE: LiteralString = """
      GROUP BY 1, 2
 """
 
-_CIRCUITS: LiteralString = "SELECT count(*) FROM circuits WHERE opened_at IS NOT NULL"
+_CIRCUITS: LiteralString = "SELECT count(DISTINCT host) FROM circuits WHERE opened_at IS NOT NULL"
 
 _ALERTS: LiteralString = """
     SELECT kind, count(*) AS count FROM alerts WHERE closed_at IS NULL GROUP BY kind

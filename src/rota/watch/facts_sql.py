@@ -75,8 +75,10 @@ OVERDUE_QUEUE: LiteralString = (
 LATE: LiteralString = _PLACES + "SELECT count(*) FROM late"
 
 CIRCUITS: LiteralString = """
-    SELECT host, failures, opened_at FROM circuits
+    SELECT host, sum(failures) AS failures, min(opened_at) AS opened_at
+      FROM circuits
      WHERE opened_at IS NOT NULL AND open_until IS NOT NULL
+     GROUP BY host
      ORDER BY host
      LIMIT $1
 """

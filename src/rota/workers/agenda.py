@@ -7,12 +7,14 @@ costs one wake-up. Nothing is released before the database's clock has reached t
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from datetime import datetime
+    from uuid import UUID
 
     from rota.db.server_clock import DatabaseClock
     from rota.workers.held import Held
@@ -25,6 +27,7 @@ _TICK = 0.001
 class _Entry:
     held: dict[Held, None] = field(default_factory=dict["Held", None])
     """In the order in which they came."""
+    by_tenant: Counter[UUID] = field(default_factory=Counter["UUID"])
     timer: asyncio.TimerHandle | None = None
 
 
@@ -36,6 +39,8 @@ class Agenda:
         self._due = due
         self._entries: dict[datetime, _Entry] = {}
         self._len = 0
+        self.by_tenant: Counter[UUID] = Counter()
+        """How many claims of each tenant wait for their instant."""
 
     def __len__(self) -> int:
         return self._len
@@ -44,15 +49,17 @@ class Agenda:
         """Hand it over at its instant: at once when that has come."""
         instant = held.start_at
         entry = self._entries.get(instant)
-        if entry is not None:
-            self._len += 1
-            entry.held[held] = None
-        elif self._time.until(instant).total_seconds() <= 0:
-            self._due([held])
-        else:
-            self._len += 1
-            self._entries[instant] = entry = _Entry({held: None})
+        if entry is None:
+            if self._time.until(instant).total_seconds() <= 0:
+                self._due([held])
+                return
+            self._entries[instant] = entry = _Entry()
             self._arm(instant, entry)
+        tenant = held.claim.tenant_id
+        self._len += 1
+        self.by_tenant[tenant] += 1
+        entry.by_tenant[tenant] += 1
+        entry.held[held] = None
 
     def remove(self, held: Held) -> None:
         """Forget it."""
@@ -60,8 +67,11 @@ class Agenda:
         entry = self._entries.get(instant)
         if entry is None or held not in entry.held:
             return
+        tenant = held.claim.tenant_id
         del entry.held[held]
+        entry.by_tenant[tenant] -= 1
         self._len -= 1
+        self._count_off({tenant: 1})
         if not entry.held:
             self._drop(instant, entry)
 
@@ -90,12 +100,21 @@ class Agenda:
             # The loop's timers may ring a hair early, and clocks may have been corrected since.
             self._arm(instant, entry)
             return
-        del self._entries[instant]
-        self._len -= len(entry.held)
+        self._forget(instant, entry)
         self._due(list(entry.held))
 
     def _drop(self, instant: datetime, entry: _Entry) -> None:
         if entry.timer is not None:
             entry.timer.cancel()
-        self._len -= len(entry.held)
+        self._forget(instant, entry)
+
+    def _forget(self, instant: datetime, entry: _Entry) -> None:
         del self._entries[instant]
+        self._len -= len(entry.held)
+        self._count_off(entry.by_tenant)
+
+    def _count_off(self, gone: Mapping[UUID, int]) -> None:
+        for tenant, count in gone.items():
+            self.by_tenant[tenant] -= count
+            if not self.by_tenant[tenant]:
+                del self.by_tenant[tenant]

@@ -30,6 +30,8 @@ class Reply(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Another attempt would fail in the same way, such as for want of a secret."""
     sent: bool = True
     """False when it failed before anything was sent: that says nothing of the host."""
+    refused: bool = False
+    """Its port took no connection: whoever calls the host gets the same."""
     retry_in: timedelta | None = None
     """When to try again, as a task asked for it; in place of the schedule's backoff."""
     discarded: bool = False
@@ -90,6 +92,14 @@ class Timed(Protocol):
 
     on_late: Callable[[Claim, Reply], None]
     """Told of each, with what the call is to have come to should it not end. For the worker."""
+
+
+@runtime_checkable
+class Pooled(Protocol):
+    """A caller with a pool of its own that tenants share, such as child processes."""
+
+    others: int
+    """How many tenants there are beyond the first. For the worker."""
 
 
 def task_of(call: Call | None) -> str | None:

@@ -7,8 +7,9 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
 from rota.clock import set_or_late
-from rota.queue.claim import Standing, claim
+from rota.queue.claim import Standing, claim, count_tenants
 from rota.queue.extend import release_strays
+from rota.queue.shares import Places
 from rota.workers.definitions import Definitions
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from uuid import UUID
 
     from rota.clock import Clock
-    from rota.db import Database
+    from rota.db import Database, Tx
     from rota.db.server_clock import DatabaseClock
     from rota.queue.claim import Claim
     from rota.schedules.schedule import Schedule
@@ -29,6 +30,8 @@ MAX_CLAIMS: Final = 1_000
 """Taken by one statement."""
 
 _CLOCK_INTERVAL = timedelta(seconds=1)
+_TENANTS_INTERVAL = 1.0
+"""Seconds after which it is asked again whether there are several tenants."""
 _GATHER_INTERVAL = timedelta(milliseconds=10)
 
 
@@ -36,7 +39,7 @@ class Claimer:
     """Takes claims for a worker and hands them over, each with its schedule or a reason not to run.
 
     `hold` is called with all claims of a pass, `clock_set` when the database's clock turned out to
-    be set.
+    be set, `others` with the number of tenants beyond the first one that the worker serves.
     """
 
     def __init__(
@@ -54,6 +57,7 @@ class Claimer:
         clock: Clock,
         hold: Callable[[Sequence[Claim], Mapping[UUID, Schedule | str]], None],
         clock_set: Callable[[], None],
+        others: Callable[[int], None],
     ) -> None:
         self._db = db
         self._worker = worker
@@ -67,11 +71,16 @@ class Claimer:
         self._clock = clock
         self._hold = hold
         self._clock_set = clock_set
+        self._others = others
+        self._tenants_at: float | None = None
+        """When it was last asked how many tenants there are."""
         self._definitions = Definitions()
         self._standing = Standing(spare=holdings.spare)
         self._wanted = asyncio.Event()
         self._more = False
         """Whether there may be more to claim than there was room for."""
+        self._again = False
+        """Whether there may be more to claim than the last statement might take."""
         self._full = False
         """Whether the last statement took as many as one may."""
         self._unsure = False
@@ -99,7 +108,7 @@ class Claimer:
         limit = min(self._room(), MAX_CLAIMS)
         # As it is now, like the room: outcomes are recorded while we claim.
         self._standing.held = dict(self._holdings.by_tenant)
-        self._more = limit <= 0
+        self._more, self._again = limit <= 0, False
         if limit + self._holdings.spare <= 0:
             return 0
         # Until they are in our hands: a commit whose answer is lost leaves claims nobody knows of.
@@ -107,6 +116,8 @@ class Claimer:
         async with self._db.transaction() as tx:
             if self._time.age > _CLOCK_INTERVAL and await self._time.ask(tx):
                 self._clock_set()
+            await self._count_tenants(tx)
+            self._standing.places = self._places()
             claims = await claim(
                 tx,
                 self._lanes,
@@ -120,7 +131,7 @@ class Claimer:
             schedules = await self._definitions.of(tx, claims)
         self._hold(claims, schedules)
         self._unsure = False
-        self._more = len(claims) >= limit
+        self._more, self._again = self._standing.more, self._standing.again
         self._full = len(claims) >= MAX_CLAIMS
         return len(claims)
 
@@ -133,13 +144,40 @@ class Claimer:
         return holdings.room + len(self._agenda)
 
     def _lead(self) -> timedelta:
-        """How far to look ahead: not at all while it holds as much ahead as it may."""
+        """How far to look ahead: not at all while it holds as much ahead as it may.
+
+        Where tenants have shares, one that holds its share ahead is not looked ahead for, and the
+        others are.
+        """
         has_room = len(self._agenda) < self._appetite.ahead(self._clock.monotonic())
-        return self._pace.lead if has_room else timedelta()
+        return self._pace.lead if has_room or self._holdings.shared else timedelta()
+
+    async def _count_tenants(self, tx: Tx) -> None:
+        """So that the worker knows, a second late at most, that there is a second tenant."""
+        now = self._clock.monotonic()
+        if self._tenants is not None and self._tenants_at is not None:
+            return
+        if self._tenants_at is None or now - self._tenants_at >= _TENANTS_INTERVAL:
+            tenants = await count_tenants(tx) if self._tenants is None else len(self._tenants)
+            self._others(tenants - 1)
+            self._tenants_at = now
+
+    def _places(self) -> Places | None:
+        """None when it serves one tenant, who may have them all."""
+        holdings, ahead = self._holdings, self._agenda.by_tenant
+        if not holdings.shared:
+            return None
+        return Places(
+            count=self._pace.concurrency + holdings.prefetch + holdings.spare,
+            due={id_: held - ahead[id_] for id_, held in holdings.by_tenant.items()},
+            count_ahead=self._appetite.ahead(self._clock.monotonic()),
+            ahead=dict(ahead),
+            weights=dict(holdings.weights),
+        )
 
     async def wait(self) -> None:
         """Return when another look makes sense."""
-        if not (self._more and self._room() > 0):
+        if not (self._again and self._room() > 0):
             await set_or_late(self._wanted, self._until_next(), self._clock)
         self._wanted.clear()
         # Many attempts end at nearly the same time: claim for all of them together. Where there is

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 
 class Holdings:
-    """Claims by firing. Those that are due stand in line: fair between tenants (TN3), and within a
-    tenant by priority (TN4), then by their instant.
+    """Claims by firing. Those that are due stand in line: fair between tenants, none with more than
+    its share of the slots, and within a tenant by priority, then by their instant.
 
     What is due but may not begin yet for its host's sake is set aside (`next_due` with `admit`),
     out of everybody's way, until `unpark` brings it back.
@@ -33,9 +33,10 @@ class Holdings:
         while somebody's backlog has filled all places need not wait for its calls to end."""
         self._by_firing: dict[UUID, Held] = {}
         self._by_tenant: Counter[UUID] = Counter()
-        self._line: Line[Held] = Line(hands=concurrency)
+        self.weights: dict[UUID, int] = {}
+        """Of the tenants whose claims it has."""
+        self._line: Line[Held] = Line(slots=concurrency)
         self._parked: dict[str | None, Line[Held]] = {}
-        self._calling = 0
         self._admit: Callable[[Held], bool] | None = None
         self.on_probe_left: Callable[[Held], None] = lambda _: None
         """Told of a probe that leaves without having told how its host is."""
@@ -52,7 +53,7 @@ class Holdings:
     @property
     def calling(self) -> int:
         """How many attempts are under way."""
-        return self._calling
+        return self._line.busy
 
     @property
     def room(self) -> int:
@@ -77,6 +78,7 @@ class Holdings:
             self.remove(earlier)
         self._by_firing[claim.id] = held
         self._by_tenant[claim.tenant_id] += 1
+        self.weights[claim.tenant_id] = claim.weight
 
     def remove(self, held: Held) -> None:
         """Forget it, unless a newer claim of the same firing has taken its place."""
@@ -88,7 +90,7 @@ class Holdings:
         left = self._by_tenant[tenant] - 1
         self._by_tenant[tenant] = left
         if not left:
-            del self._by_tenant[tenant]
+            del self._by_tenant[tenant], self.weights[tenant]
         if held.probe:
             held.probe = False
             self.on_probe_left(held)
@@ -114,20 +116,17 @@ class Holdings:
             _push(self._line, run)
 
     def next_due(self, admit: Callable[[Held], bool] | None = None) -> Held | None:
-        """The next to begin, which takes a hand until it has `ended`; None when none is due or all
-        hands are full.
+        """The next to begin, which takes a slot until it has `ended`; None when none is due, all
+        slots are in use, or all that are due have to wait for their tenants' shares.
 
         What `admit` refuses is set aside under its host. It costs its tenant no turn, and what is
         behind it in line, of whatever tenant or host, comes next.
         """
 
-        if self._calling >= self._concurrency:
+        if self._line.busy >= self._concurrency:
             return None
         self._admit = admit
-        held = self._line.take(self._fits, begins=True)
-        if held is not None:
-            self._calling += 1
-        return held
+        return self._line.take(self._fits, begins=True)
 
     @property
     def waiting(self) -> int:
@@ -136,8 +135,8 @@ class Holdings:
 
     @property
     def may_begin(self) -> int:
-        """How many of those in line there are hands for."""
-        return min(len(self._line), self._concurrency - self._calling)
+        """How many of those in line there are slots for, within their tenants' shares."""
+        return self._line.may_begin(self._concurrency - self._line.busy)
 
     def _fits(self, held: Held) -> bool:
         claim = held.claim
@@ -148,10 +147,24 @@ class Holdings:
         _push(self._parked.setdefault(claim.host, Line()), [held])
         return False
 
-    def ended(self, held: Held) -> None:
-        """Its attempt is over, or will not be made: its hand is free."""
-        self._calling -= 1
-        self._line.ended(held.claim.tenant_id)
+    def ended(self, held: Held) -> bool:
+        """Its attempt is over, or will not be made: its slot is free. Whether more may begin now
+        than in that slot: a tenant's end makes the shares of the others grow."""
+        return self._line.ended(held.claim.tenant_id)
+
+    @property
+    def shared(self) -> bool:
+        """Whether it serves several tenants: each has its share."""
+        return self._line.others > 0 or len(self._by_tenant) > 1
+
+    @property
+    def others(self) -> int:
+        """How many tenants there are for this worker, beyond the one that has work (`Line`)."""
+        return self._line.others
+
+    @others.setter
+    def others(self, count: int) -> None:
+        self._line.others = count
 
     def unpark(self, host: str | None, count: int = 1) -> int:
         """Bring back up to `count` claims that were set aside under this host; how many it were.

@@ -1,12 +1,14 @@
-"""Who is next: a line that is fair between tenants, in proportion to their weights. Pure.
+"""Who is next: a queue that is fair between tenants, in proportion to their weights. Pure.
 
 Every tenant has a virtual time: how many turns it has had, each counted as 1/weight. The next turn
 is for the tenant whose virtual time is least, so turns come in proportion to the weights, and who
 has a weight of 1 among thousands still has its turn. A tenant that comes (back) begins at the time
 of the others: having been away is no credit. Within a tenant: by the order given.
 
-Turns alone would let one tenant's slow calls take all hands, one turn after another. So a tenant
-that has its share of the hands already stands behind those that do not, as long as there are any.
+Turns alone would let one tenant's slow calls take all slots, one turn after another. So where
+several tenants share the slots, none gets more than its share of them (`shares`): a tenant that has
+its share waits, out of the way of those behind it, until one of its attempts ends or its share
+grows.
 """
 
 from __future__ import annotations
@@ -15,7 +17,10 @@ import heapq
 from bisect import insort
 from collections import deque
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
+
+from rota.queue.shares import fits_below, reserve, share
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -38,11 +43,14 @@ class _Tenant(Generic[T]):
     """Of its items, in order. They nearly always come so, and one more goes to the end."""
     items: dict[Any, deque[T]] = field(default_factory=dict[Any, "deque[T]"])
     """By their order; those that share one, as they came."""
+    waiting: int = 0
+    """How many items."""
     busy: int = 0
-    """How many hands it has."""
+    """How many slots it uses."""
     stamp: int = 0
-    """Of its one valid entry in the line."""
-    behind: bool = False
+    """Of its one valid entry in a heap."""
+    blocked: bool = False
+    """It waits for its share, in the heap of those that do."""
 
     @property
     def stride(self) -> int:
@@ -53,24 +61,54 @@ class _Tenant(Generic[T]):
         return bool(self.items) or self.busy > 0
 
 
-class Line(Generic[T]):
-    """Items of tenants, waiting for `hands` (None: without limit). Every step is O(log n)."""
+_Heap = list[tuple[int, int, _Tenant[T]]]
 
-    def __init__(self, *, hands: int | None = None) -> None:
-        self._hands = hands
+
+class Line(Generic[T]):
+    """Items of tenants, waiting for `slots` (None: without limit). Every step is O(log n).
+
+    Whoever takes items with `begins` keeps the number in use within `slots`.
+    """
+
+    def __init__(self, *, slots: int | None = None) -> None:
+        self._slots = slots
+        self._others = 0
+        self._limited = False
+        """Whether tenants are held to their shares."""
         self._tenants: dict[UUID, _Tenant[T]] = {}
-        self._line: list[tuple[int, int, _Tenant[T]]] = []
-        self._behind: list[tuple[int, int, _Tenant[T]]] = []
+        self._line: _Heap[T] = []
+        """By virtual time: tenants that may have a turn."""
+        self._idle: _Heap[T] = []
+        """While shares hold, in place of the line: tenants that use no slot. The last slots are
+        for them alone."""
+        self._blocked: _Heap[T] = []
+        """Tenants that have their share, by the negative of the sum of weights they fit below."""
         self._time = 0
         self._latest = 0
         """The time of whoever is furthest on."""
         self._stamp = 0
+        self._active = 0
         self._weights = 0
-        """Of all tenants that wait or have hands."""
+        """Of all tenants that wait or use slots."""
         self._len = 0
+        self.busy = 0
+        """How many slots are in use."""
 
     def __len__(self) -> int:
         return self._len
+
+    @property
+    def others(self) -> int:
+        """How many tenants there are beyond the one that has work: none means no shares.
+
+        Known from outside and a moment old. Two tenants with work are several in any case.
+        """
+        return self._others
+
+    @others.setter
+    def others(self, count: int) -> None:
+        self._others = count
+        self._set_limited()
 
     def push(self, items: Sequence[T], *, tenant: UUID, weight: int, order: Any) -> None:
         """Let some of one order stand in line; the tenant's weight is this one from now on."""
@@ -79,8 +117,9 @@ class Line(Generic[T]):
         one = self._tenants.get(tenant)
         if one is None:
             one = self._tenants[tenant] = _Tenant(tenant, weight, self._time)
-        self._weigh(one, weight)
         was_empty = not one.items
+        if weight != one.weight or (was_empty and not one.busy):
+            self._weigh(one, weight)
         alike = one.items.get(order)
         if alike is not None:
             alike.extend(items)
@@ -91,17 +130,18 @@ class Line(Generic[T]):
             else:
                 insort(one.orders, order)
         self._len += len(items)
+        one.waiting += len(items)
         if was_empty:
             one.time = max(one.time, self._time)
             self._enter(one)
 
     def take(self, fits: Callable[[T], bool] | None = None, *, begins: bool = False) -> T | None:
-        """The next; None when none is left. One that does not fit leaves the line without a turn.
+        """The next; None when none may have a turn. One that does not fit leaves without a turn.
 
         `fits` is asked in the order of the line, and must not change the line. With `begins` its
-        tenant has one hand more from now on, until `ended`.
+        tenant uses one slot more from now on, until `ended`.
         """
-        if len(self._line) == 1 and not self._behind:
+        if not self._limited and len(self._line) == 1:
             return self._take_alone(fits, begins=begins)
         while (tenant := self._first()) is not None:
             item = self._draw(tenant, fits)
@@ -137,60 +177,132 @@ class Line(Generic[T]):
         self._latest = max(self._latest, one.time)
         if begins:
             one.busy += 1
+            self.busy += 1
 
-    def ended(self, tenant: UUID) -> None:
-        """The tenant has one hand less."""
+    def ended(self, tenant: UUID) -> bool:
+        """The tenant uses one slot less. Whether more than that one slot's worth may begin now."""
         one = self._tenants[tenant]
         one.busy -= 1
+        self.busy -= 1
         if not one.active:
-            self._weights -= one.weight
-        elif one.behind and not self._has_share(one):
-            # Turns for which it was passed over: a few are made good, so that the proportion holds
-            # however its calls happen to end; more would be a credit for slow calls.
-            one.time = max(one.time, self._time - _MADE_GOOD * one.stride)
+            return self._inactive(one)
+        if self._limited and one.items and (one.blocked or not one.busy):
+            if one.blocked:
+                # Turns for which it was passed over: a few are made good, so that the proportion
+                # holds however its calls happen to end; more would be a credit for slow calls.
+                one.time = max(one.time, self._time - _MADE_GOOD * one.stride)
             self._enter(one)
+        return False
 
-    # The parts
+    def may_begin(self, most: int) -> int:
+        """How many could begin now, counted up to `most`, the number of free slots."""
+        if not self._limited:
+            return min(self._len, most)
+        found = 0
+        full = self._is_reserved()
+        for _, stamp, one in self._idle if full else chain(self._idle, self._line):
+            if found >= most:
+                return most
+            if stamp == one.stamp:
+                found += 1 if full else max(0, min(one.waiting, self._share(one) - one.busy))
+        return min(found, most)
+
+    # Who has work
 
     def _weigh(self, one: _Tenant[T], weight: int) -> None:
-        """Before its first item is added."""
-        self._weights += weight - one.weight if one.active else weight
+        """Before its first item is added, or when its weight has changed."""
+        if one.active:
+            self._weights += weight - one.weight
+        else:
+            self._weights += weight
+            self._active += 1
         one.weight = weight
-
-    def _enter(self, one: _Tenant[T]) -> None:
-        self._stamp += 1
-        one.stamp, one.behind = self._stamp, False
-        heapq.heappush(self._line, (one.time, self._stamp, one))
+        self._set_limited()
+        if one.blocked:
+            self._enter(one)
+        self._unblock()
 
     def _left(self, one: _Tenant[T]) -> None:
-        one.stamp, one.behind = 0, False
+        one.stamp, one.blocked = 0, False
         if not one.active:
-            self._weights -= one.weight
+            self._inactive(one)
         if not self._len:
             # Nobody waits: whoever comes next, all begin anew. There is nothing to remember.
             self._time = self._latest
             self._tenants = {id_: each for id_, each in self._tenants.items() if each.busy}
 
-    def _has_share(self, one: _Tenant[T]) -> bool:
-        """And one more: calls do not end in order, and turns must not be lost for that."""
-        if self._hands is None:
+    def _inactive(self, one: _Tenant[T]) -> bool:
+        """It has no work any more: the shares of the others grow. Whether one may go on that had
+        to wait."""
+        self._weights -= one.weight
+        self._active -= 1
+        return self._set_limited() | self._unblock()
+
+    # Shares
+
+    def _set_limited(self) -> bool:
+        """Whether that ended somebody's wait for its share."""
+        limited = self._slots is not None and (self._others > 0 or self._active > 1)
+        if limited == self._limited:
             return False
-        return (one.busy - 1) * self._weights >= self._hands * one.weight
+        self._limited = limited
+        waited = bool(self._blocked)
+        for one in self._tenants.values():
+            if one.items:
+                self._enter(one)
+        if not limited:
+            self._idle.clear()
+            self._blocked.clear()
+        return waited and not limited
+
+    def _share(self, one: _Tenant[T]) -> int:
+        assert self._slots is not None, "there are shares"
+        return share(self._slots, one.weight, self._weights)
+
+    def _is_reserved(self) -> bool:
+        """Whether all slots that are free are for tenants that use none."""
+        if not self._limited or self._slots is None:
+            return False
+        return self.busy >= self._slots - reserve(self._slots, self._weights)
+
+    def _block(self, one: _Tenant[T]) -> None:
+        assert self._slots is not None, "there are shares"
+        self._stamp += 1
+        one.stamp, one.blocked = self._stamp, True
+        key = -fits_below(self._slots, one.weight, one.busy)
+        heapq.heappush(self._blocked, (key, self._stamp, one))
+
+    def _unblock(self) -> bool:
+        """Let those back into the line whose share has grown; whether there were any."""
+        found = False
+        while (first := _top(self._blocked)) is not None and self._weights <= -first[0]:
+            heapq.heappop(self._blocked)
+            self._enter(first[2])
+            found = True
+        return found
+
+    # Whose turn it is
+
+    def _enter(self, one: _Tenant[T]) -> None:
+        self._stamp += 1
+        one.stamp, one.blocked = self._stamp, False
+        heap = self._idle if self._limited and not one.busy else self._line
+        heapq.heappush(heap, (one.time, self._stamp, one))
 
     def _first(self) -> _Tenant[T] | None:
-        while self._line:
-            time, stamp, one = heapq.heappop(self._line)
-            if stamp != one.stamp:
-                continue
-            if not self._has_share(one):
+        """Whoever's turn it is, out of the heaps."""
+        reserved = self._is_reserved()
+        while True:
+            idle = _top(self._idle)
+            first = None if reserved else _top(self._line)
+            if first is None and idle is None:
+                return None
+            if first is None or (idle is not None and idle < first):
+                return heapq.heappop(self._idle)[2]
+            one = heapq.heappop(self._line)[2]
+            if not self._limited or one.busy < self._share(one):
                 return one
-            one.behind = True
-            heapq.heappush(self._behind, (time, stamp, one))
-        while self._behind:
-            _, stamp, one = heapq.heappop(self._behind)
-            if stamp == one.stamp:
-                return one
-        return None
+            self._block(one)
 
     def _draw(self, one: _Tenant[T], fits: Callable[[T], bool] | None) -> T | None:
         while one.orders:
@@ -199,6 +311,7 @@ class Line(Generic[T]):
             while alike:
                 item = alike.popleft()
                 self._len -= 1
+                one.waiting -= 1
                 if fits is None or fits(item):
                     break
             else:
@@ -209,3 +322,13 @@ class Line(Generic[T]):
             if item is not None:
                 return item
         return None
+
+
+def _top(heap: _Heap[T]) -> tuple[int, int, _Tenant[T]] | None:
+    """The first valid entry."""
+    while heap:
+        _, stamp, one = heap[0]
+        if stamp == one.stamp:
+            return heap[0]
+        heapq.heappop(heap)
+    return None

@@ -95,7 +95,8 @@ class Making:
         return self._attempts.fail(held, now, error)
 
     def _free_hand(self, held: Held) -> None:
-        self._holdings.ended(held)
+        if self._holdings.ended(held):
+            self.hands.wanted()
         if held.claim.host is not None:
             self._hosts.ended(held.claim.host)
 

@@ -13,7 +13,7 @@ from rota.workers import events, stopping
 from rota.workers.agenda import Agenda
 from rota.workers.appetite import Appetite
 from rota.workers.attempt import Attempts
-from rota.workers.calls import Choosy, Early, Timed
+from rota.workers.calls import Choosy, Early, Pooled, Timed
 from rota.workers.claimer import Claimer
 from rota.workers.finisher import Finisher
 from rota.workers.gone import Gone
@@ -101,6 +101,7 @@ class Worker:
             clock=clock,
             hold=self._hold,
             clock_set=self._clock_set,
+            others=self._set_others,
         )
         self._hosts = HostKeeper(
             db,
@@ -198,6 +199,7 @@ class Worker:
         for each in callers.values():
             if isinstance(each, Timed):
                 each.on_late = unending.late
+        self._pools = [each for each in callers.values() if isinstance(each, Pooled)]
         self._loops: list[asyncio.Task[None]] = []
         self._claiming: asyncio.Task[None] | None = None
         self._stopping = asyncio.Event()
@@ -285,6 +287,15 @@ class Worker:
         if stepped is not None:
             self._bus.publish(stepped)
 
+    def _set_others(self, count: int) -> None:
+        """How many tenants there are beyond the first: more than none, and each has its share."""
+        if count == self._holdings.others:
+            return
+        self._holdings.others = count
+        for each in self._pools:
+            each.others = count
+        self._go_on()
+
     def _give_up(self, held: Held, reason: str) -> None:
         self._letting_go.give_up(held, reason)
 
@@ -315,7 +326,8 @@ class Worker:
                 if host is not None:
                     hosts.began(host)
                 return held
-            holdings.ended(held)
+            if holdings.ended(held):
+                self._go_on()
         return None
 
     def _on_settled(self, batch: Sequence[Settlement], settled: Settled) -> None:

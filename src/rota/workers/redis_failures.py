@@ -9,7 +9,7 @@ from redis import exceptions as redis
 
 from rota.targets import TargetRefused
 from rota.workers.calls import Reply
-from rota.workers.http.failures import CallFailed, described
+from rota.workers.http.failures import CallFailed, reply_to
 
 #: Another attempt would fare no better: somebody has to change something.
 _PERMANENT: Final = (
@@ -41,7 +41,7 @@ def reply_of(error: Exception) -> Reply:
         for cause in _causes(error):
             # Ours or the system's, wrapped by the library on its way here.
             if isinstance(cause, CallFailed | TargetRefused | OSError):
-                return Reply(error=described(cause), sent=not isinstance(cause, TargetRefused))
+                return reply_to(cause)
     text = " ".join(str(error).split())[:400] or type(error).__name__
     return Reply(error=f"Redis: {text}", permanent=_is_permanent(error, text))
 

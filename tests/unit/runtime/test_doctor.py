@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, date, datetime, timedelta
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import pytest
 
@@ -38,8 +38,8 @@ def shards(*held: bool) -> list[ShardStanding]:
 
 
 def host(name: str, *, open_until: datetime | None = None) -> Shown:
-    circuit = Circuit(host=name, failures=3, open_until=open_until)
-    return Shown(circuit=circuit, last_error=None, changed_at=NOON, seen_at=NOON)
+    circuit = Circuit(host=name, tenant_id=UUID(int=1), failures=3, open_until=open_until)
+    return Shown(circuit=circuit, tenant=None, last_error=None, changed_at=NOON, seen_at=NOON)
 
 
 BOTH = [node("scheduler", "worker")]

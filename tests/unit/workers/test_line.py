@@ -10,6 +10,7 @@ from uuid import UUID
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rota.queue.shares import may_add
 from rota.workers.line import Line
 
 WEIGHTS = st.lists(st.integers(1, 1_000), min_size=2, max_size=12)
@@ -28,7 +29,7 @@ class Place:
     came: Counter[int] = field(default_factory=Counter[int])
 
     def __post_init__(self) -> None:
-        self.line = Line(hands=self.hands)
+        self.line = Line(slots=self.hands)
 
     def come(self, n: int, weight: int = 1, count: int = 1) -> None:
         for _ in range(count):
@@ -146,50 +147,148 @@ def test_what_does_not_fit_leaves_and_costs_no_turn() -> None:
     )
 
 
-def test_slow_calls_of_one_do_not_take_the_hands_of_others() -> None:
-    """One tenant's calls hang and hold all hands: what comes free is for the other, to its half."""
+def test_one_tenant_alone_has_all_slots() -> None:
+    place = Place(hands=10)
+    place.come(0, count=20)
+    assert [place.begin() for _ in range(10)] == [0] * 10
+
+
+def test_where_there_are_other_tenants_one_that_has_its_share_waits() -> None:
+    place = Place(hands=10)
+    place.line.others = 1
+    place.come(0, count=20)
+    assert place.line.may_begin(10) == 5
+    assert [place.begin() for _ in range(5)] == [0] * 5
+    assert place.line.may_begin(5) == 0
+    assert place.line.take(begins=True) is None
+    # The next tenant's begin at once, up to its own share.
+    place.come(1, count=20)
+    assert place.line.may_begin(5) == 3
+    assert [place.begin() for _ in range(3)] == [1] * 3
+    assert place.line.take(begins=True) is None
+    # And the next one's too.
+    place.come(2)
+    assert place.begin() == 2
+
+
+def test_a_tenant_that_waits_for_its_share_goes_on_when_one_of_its_attempts_ends() -> None:
+    place = Place(hands=10)
+    place.line.others = 1
+    place.come(0, count=20)
+    for _ in range(5):
+        place.begin()
+    assert place.line.take(begins=True) is None
+    assert not place.line.ended(tenant(0))
+    assert place.begin() == 0
+    assert place.line.take(begins=True) is None
+
+
+def test_a_share_grows_when_another_tenant_has_no_work_any_more() -> None:
+    place = Place(hands=12)
+    place.line.others = 1
+    place.come(0, count=20)
+    place.come(1)
+    began = [place.begin() for _ in range(5)]
+    assert Counter(began) == {0: 4, 1: 1}
+    assert place.line.take(begins=True) is None
+    assert place.line.ended(tenant(1)), "others may begin now, in more than the slot that is free"
+    assert place.line.may_begin(8) == 2
+    assert [place.begin() for _ in range(2)] == [0, 0]
+    assert place.line.take(begins=True) is None
+
+
+def test_a_second_tenant_gets_the_next_slots_of_one_that_had_them_all() -> None:
+    """The first tenant was alone when its calls took all slots: what comes free is not for it."""
     place = Place(hands=10)
     place.come(0, count=100)
     for _ in range(10):
         assert place.begin() == 0
     place.come(1, count=100)
-    for _ in range(4):
+    place.line.ended(tenant(0))
+    assert place.begin() == 1
+    for _ in range(2):
+        # One slot stays free for a tenant that has none.
         place.line.ended(tenant(0))
-        assert place.begin() == 1
-    # The other's calls end quickly, again and again: they are not the price for the slow ones.
+        place.line.take(begins=True)
+    had = Counter({0: 7, 1: 2})
+    assert place.line.busy == sum(had.values())
+    # The second's calls end quickly, again and again: they are not the price for the slow ones.
     for _ in range(50):
         place.line.ended(tenant(1))
         assert place.begin() == 1
 
 
-def test_hands_that_nobody_else_needs_are_for_whoever_waits() -> None:
+def test_shares_are_lifted_when_the_other_tenants_are_gone() -> None:
     place = Place(hands=10)
+    place.line.others = 1
     place.come(0, count=20)
-    place.come(1)
-    began = Counter(place.begin() for _ in range(10))
-    assert began == {0: 9, 1: 1}
+    for _ in range(5):
+        place.begin()
+    assert place.line.take(begins=True) is None
+    place.line.others = 0
+    assert [place.begin() for _ in range(5)] == [0] * 5
+
+
+@settings(max_examples=100)
+@given(WEIGHTS, st.integers(1, 60), st.integers(0, 1), st.integers())
+def test_whatever_comes_and_ends_no_tenant_begins_beyond_its_share(
+    weights: list[int], slots: int, others: int, seed: int
+) -> None:
+    """And nobody waits who may begin: the line agrees with `shares.may_add`."""
+    random = Random(seed)
+    weights = [1 + weight % 9 for weight in weights]
+    place = Place(hands=slots)
+    place.line.others = others
+    busy: Counter[int] = Counter()
+    waiting: Counter[int] = Counter()
+
+    def sum_of_weights() -> int:
+        return sum(w for n, w in enumerate(weights) if busy[n] or waiting[n])
+
+    def may(n: int) -> bool:
+        used, has_work = busy.total(), sum(bool(busy[i] or waiting[i]) for i in range(len(weights)))
+        if not others and has_work < 2:
+            return used < slots
+        weights_ = sum_of_weights()
+        return may_add(slots, used=used, own=busy[n], weight=weights[n], weights=weights_) > 0
+
+    for _ in range(300):
+        n = random.randrange(len(weights))
+        if random.random() < 0.4:
+            place.come(n, weights[n])
+            waiting[n] += 1
+        elif busy.total() < slots and random.random() < 0.6:
+            free = slots - busy.total()
+            candidates = {i for i in range(len(weights)) if waiting[i] and may(i)}
+            assert bool(place.line.may_begin(free)) == bool(candidates)
+            found = place.line.take(begins=True)
+            assert (found is None) == (not candidates)
+            if found is not None:
+                assert found[0] in candidates
+                busy[found[0]] += 1
+                waiting[found[0]] -= 1
+        elif busy[n]:
+            place.line.ended(tenant(n))
+            busy[n] -= 1
+        assert place.line.busy == busy.total()
 
 
 @settings(max_examples=40)
-@given(WEIGHTS, st.integers(1, 20), st.integers())
-def test_in_whatever_order_calls_end_their_shares_are_those_of_the_weights(
-    weights: list[int], hands: int, seed: int
+@given(st.lists(st.integers(1, 5), min_size=2, max_size=6), st.integers())
+def test_in_whatever_order_calls_end_tenants_use_slots_in_proportion_to_their_weights(
+    weights: list[int], seed: int
 ) -> None:
-    """TN3, within a tenth, and the odd turn."""
     random = Random(seed)
-    weights = [1 + weight % 5 for weight in weights]
-    place = Place(hands=hands)
-    turns = 40 * sum(weights)
+    place = Place(hands=20 * (sum(weights) + 1))
     for n, weight in enumerate(weights):
-        place.come(n, weight, turns)
-    busy = [place.begin() for _ in range(hands)]
-    had = Counter(busy)
-    for _ in range(turns - hands):
-        place.line.ended(tenant(busy.pop(random.randrange(hands))))
-        busy.append(place.begin())
-        had[busy[-1]] += 1
-    for n, weight in enumerate(weights):
-        assert abs(had[n] - 40 * weight) <= 4 * weight + 4
+        place.come(n, weight, 1_000)
+    busy: list[int] = []
+    for _ in range(8):
+        while (found := place.line.take(begins=True)) is not None:
+            busy.append(found[0])
+        assert Counter(busy) == {n: 20 * weight for n, weight in enumerate(weights)}
+        for _ in range(random.randrange(len(busy))):
+            place.line.ended(tenant(busy.pop(random.randrange(len(busy)))))
 
 
 def test_tenants_that_are_gone_are_forgotten() -> None:

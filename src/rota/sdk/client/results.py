@@ -188,10 +188,12 @@ class Completion(Result, frozen=True, kw_only=True):
 
 
 class Circuit(Result, frozen=True, kw_only=True):
-    """A host that has failed since it last answered: closed, open or half_open."""
+    """A host that has failed a tenant since it last answered it: closed, open or half_open."""
 
     host: str
     state: str
+    tenant: str | None = None
+    reach: str = "tenant"
     failures: int = 0
     trips: int = 0
     opened_at: datetime | None = None

@@ -10,24 +10,31 @@ from rota.workers.events import FiringEvent
 
 if TYPE_CHECKING:
     from datetime import datetime
+    from uuid import UUID
+
+    from rota.queue.circuits import Reach
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CircuitOpened(Event):
-    """A host has failed too often in a row, or its probe has: it is left alone for a while."""
+    """A host has failed a tenant too often in a row, or its probe has: it is left alone for a
+    while, by this tenant or, as its `reach` says, by all."""
 
     host: str
     failures: int
     until: datetime
+    tenant_id: UUID
+    reach: Reach
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CircuitClosed(Event):
-    """A host that was left alone answers again."""
+    """A host that was left alone answers its tenant again."""
 
     host: str
     failures: int
     """In a row, before it did."""
+    tenant_id: UUID
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final
 from rota import durations
 from rota.db import Backoff
 from rota.queue import circuits, host_pace
+from rota.queue.circuits import Called
 from rota.workers.events import WorkerTroubled
 from rota.workers.held import Phase
 from rota.workers.hosts import later
@@ -80,11 +81,11 @@ class Gate:
         self._go = go
         self._at = at
         self._give_up = give_up
-        self._probes: dict[str, Held] = {}
-        """Asking for the probe, by host: one of each is enough."""
+        self._probes: dict[Called, Held] = {}
+        """Asking for the probe: one of each circuit is enough."""
         self._paced: list[Held] = []
         """Asking for a place."""
-        self._first: dict[str, datetime] = {}
+        self._first: dict[Called, datetime] = {}
         self._arrived = asyncio.Event()
         self._backoff = Backoff()
 
@@ -92,7 +93,7 @@ class Gate:
 
     def admit_claim(self, held: Held) -> bool:
         """Whether to keep a new claim until its instant; if not, it is on its way back."""
-        circuit = self._known.circuits.get(held.claim.host or "")
+        circuit = self._in_the_way(held)
         if circuit is None or circuit.open_until is None:
             return True
         if max(self._time.now(), held.start_at) >= circuit.open_until:
@@ -100,14 +101,23 @@ class Gate:
         self._turn_away(held, circuit)
         return False
 
+    def _in_the_way(self, held: Held) -> Circuit | None:
+        """The circuit that is open, or half-open, to the claim's tenant: its own if that is, or one
+        that concerns all."""
+        known = self._known
+        if not known.circuits:
+            return None
+        host = held.claim.host or ""
+        own = known.circuits.get(Called(host, held.claim.tenant_id))
+        return own if own is not None and own.open_until is not None else known.wide.get(host)
+
     def admit_start(self, held: Held, now: datetime) -> bool:
         """Whether it may begin now; if not, it is kept here or is on its way back."""
         host = held.claim.host
         if host is None or held.probe:
             return True
-        circuit = self._known.circuits.get(host)
-        if circuit is not None and circuit.open_until is not None:
-            self._ask_or_turn_away(held, circuit, now)
+        circuit = self._in_the_way(held)
+        if circuit is not None and self._is_shut(held, circuit, now):
             return False
         if not self._limits.rate:
             return True
@@ -118,12 +128,21 @@ class Gate:
         self._arrived.set()
         return False
 
-    def _ask_or_turn_away(self, held: Held, circuit: Circuit, now: datetime) -> None:
-        if may_probe(circuit, now) and circuit.host not in self._probes:
-            self._probes[circuit.host] = held
+    def _is_shut(self, held: Held, circuit: Circuit, now: datetime) -> bool:
+        """Whether the claim may not begin: it asks for the probe, or is turned away."""
+        if circuit.tenant_id != held.claim.tenant_id:
+            # Whether the host answers again is for those to try whom it failed.
+            if circuit.open_until is None or now >= circuit.open_until:
+                return False
+            self._turn_away(held, circuit)
+            return True
+        called = Called(circuit.host, circuit.tenant_id)
+        if may_probe(circuit, now) and called not in self._probes:
+            self._probes[called] = held
             self._arrived.set()
         else:
             self._turn_away(held, circuit)
+        return True
 
     def _turn_away(self, held: Held, circuit: Circuit) -> None:
         claim, window = held.claim, held.schedule.definition.retry_window
@@ -135,15 +154,19 @@ class Gate:
                 f"{durations.compact(window)} was over",
             )
             return
-        first = circuit.open_until is not None and (
-            self._first.get(circuit.host) != circuit.open_until
-        )
-        if first and circuit.open_until is not None:
-            if len(self._first) > _MAX_FIRST:
-                self._first.clear()
-            self._first[circuit.host] = circuit.open_until
+        first = claim.tenant_id == circuit.tenant_id and self._is_first(circuit)
         until = later.back_at(circuit, self._time.now(), first=first, draw=random.random())
         self._postponer.add(held, until, "circuit")
+
+    def _is_first(self, circuit: Circuit) -> bool:
+        """Whether nobody was turned away yet since it opened: that one comes back to try."""
+        called, until = Called(circuit.host, circuit.tenant_id), circuit.open_until
+        if until is None or self._first.get(called) == until:
+            return False
+        if len(self._first) > _MAX_FIRST:
+            self._first.clear()
+        self._first[called] = until
+        return True
 
     # Asking the database
 
@@ -178,16 +201,16 @@ class Gate:
         except BaseException:
             self._paced[:0] = paced
             raise
-        for host, held in probes.items():
-            del self._probes[host]
-            self._answered(host, held, asked.get(host))
+        for called, held in probes.items():
+            del self._probes[called]
+            self._answered(called, held, asked.get(called))
         for host, batch in by_host.items():
             self._placed(batch, places[host])
 
-    async def _ask_probes(self, tx: Tx, probes: Mapping[str, Held]) -> dict[str, Asked]:
+    async def _ask_probes(self, tx: Tx, probes: Mapping[Called, Held]) -> dict[Called, Asked]:
         patience = {
-            host: held.schedule.definition.timeout + PROBE_MARGIN
-            for host, held in probes.items()
+            called: held.schedule.definition.timeout + PROBE_MARGIN
+            for called, held in probes.items()
             if self._waits(held)
         }
         return await circuits.ask_probe(tx, patience) if patience else {}
@@ -199,12 +222,12 @@ class Gate:
         interval = self._limits.interval
         return await host_pace.reserve(tx, wanted, interval=interval, horizon=self._horizon)
 
-    def _answered(self, host: str, held: Held, answer: Asked | None) -> None:
+    def _answered(self, called: Called, held: Held, answer: Asked | None) -> None:
         if not self._waits(held):
             if answer is not None and answer.granted:
-                self._known.hear(host, "void", None, is_probe=True, now=self._time.now())
+                self._known.hear(called, "void", None, is_probe=True, now=self._time.now())
             return
-        self._known.learn(host, None if answer is None else answer.circuit)
+        self._known.learn(called, None if answer is None else answer.circuit)
         if answer is not None and not answer.granted:
             self._turn_away(held, answer.circuit)
             return

@@ -6,6 +6,7 @@ import random
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
+from rota.queue.circuits import Called
 from rota.workers.held import Phase
 from rota.workers.hosts import later
 from rota.workers.hosts.gate import Gate
@@ -102,14 +103,21 @@ class HostKeeper:
         """What the end of an attempt says of its host."""
         host = held.claim.host
         if host is not None:
-            self.known.hear(host, sign, reply, is_probe=held.probe, now=now)
+            self.known.hear(
+                Called(host, held.claim.tenant_id),
+                sign,
+                reply,
+                is_probe=held.probe,
+                now=now,
+                timeout=held.schedule.definition.timeout,
+            )
             held.probe = False
 
     def _probe_left(self, held: Held) -> None:
         """It was never made: the next may try, and need not wait until this one's time is up."""
         if held.claim.host is not None:
-            now = self._time.now()
-            self.known.hear(held.claim.host, "void", None, is_probe=True, now=now)
+            called = Called(held.claim.host, held.claim.tenant_id)
+            self.known.hear(called, "void", None, is_probe=True, now=self._time.now())
 
     async def clear(self) -> None:
         """Give back what waits in vain for a slow host, so that others have room."""

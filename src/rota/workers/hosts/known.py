@@ -2,11 +2,13 @@
 
 Reading is a look into a dict, empty while all hosts answer. What was heard is told together with
 the outcomes, in one statement for all hosts; an answer is told only of a host that is known to have
-failed. News of others comes by NOTIFY when a circuit opens or closes, the rest by a poll.
+failed for its tenant, or for others in a way that may concern all. News of others comes by NOTIFY
+when a circuit opens or closes, the rest by a poll.
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
@@ -14,6 +16,7 @@ from typing import TYPE_CHECKING, Final
 from rota.queue import circuits
 from rota.queue.circuits import Heard
 from rota.workers.hosts import heard as hearing
+from rota.workers.hosts.circuit import keep_to_tenant, wide_open
 from rota.workers.hosts.events import CircuitClosed, CircuitOpened
 
 if TYPE_CHECKING:
@@ -23,7 +26,7 @@ if TYPE_CHECKING:
     from rota.clock import Clock
     from rota.db import Database, Subscription
     from rota.events import Bus
-    from rota.queue.circuits import Circuit, Rules, Told
+    from rota.queue.circuits import Called, Circuit, Rules, Told
     from rota.workers.calls import Reply
     from rota.workers.hosts.heard import Sign
 
@@ -39,24 +42,42 @@ class Known:
         self._rules = rules
         self._bus = bus
         self._clock = clock
-        self._heard: dict[str, Heard] = {}
+        self._heard: dict[Called, Heard] = {}
         self._changes = 0
         self._forgot_at = clock.monotonic()
-        self.circuits: dict[str, Circuit] = {}
+        self.circuits: dict[Called, Circuit] = {}
+        self.wide: dict[str, Circuit] = {}
+        """By host: the circuit that says until when all tenants leave it alone."""
+        self._doubted: set[str] = set()
+        """Hosts whose failures may concern all tenants: an answer for any of them is news."""
 
     # Hearing
 
     def hear(
-        self, host: str, sign: Sign, reply: Reply | None, *, is_probe: bool, now: datetime
+        self,
+        called: Called,
+        sign: Sign,
+        reply: Reply | None,
+        *,
+        is_probe: bool,
+        now: datetime,
+        timeout: timedelta = timedelta(),
     ) -> None:
-        """An attempt has ended. Told with the next `report`, if there is anything to tell."""
-        heard = self._heard.get(host)
+        """An attempt has ended, which had `timeout`. Told with the next `report`, if there is
+        anything to tell."""
+        heard = self._heard.get(called)
         if heard is None:
-            silent = sign == "void" or (sign == "answered" and host not in self.circuits)
+            silent = sign == "void" or (sign == "answered" and not self._is_news(called))
             if not self._rules.failures or (silent and not is_probe):
                 return
-            heard = self._heard[host] = Heard()
-        hearing.add(heard, sign, reply, is_probe=is_probe, now=now)
+            heard = self._heard[called] = Heard()
+        shared = reply is not None and hearing.is_shared(reply, timeout)
+        refused = shared and reply is not None and hearing.is_refused(reply, called.host)
+        hearing.add(heard, sign, reply, is_probe=is_probe, now=now, shared=shared, refused=refused)
+
+    def _is_news(self, called: Called) -> bool:
+        """Whether an answer is."""
+        return called in self.circuits or called.host in self._doubted
 
     async def report(self) -> None:
         """Tell what was heard; nothing when there is nothing."""
@@ -66,36 +87,47 @@ class Known:
         try:
             async with self._db.transaction() as tx:
                 told = await circuits.report(tx, heard, self._rules)
+                answered = [each for each, what in heard.items() if what.answered]
+                kept = await circuits.keep_to_tenants(tx, answered) if answered else []
         except BaseException:
             self._take_back(heard)
             raise
         self._apply(heard, told)
+        for called in kept:
+            if called in self.circuits:
+                self.circuits[called] = keep_to_tenant(self.circuits[called])
+        self._look_wide()
 
-    def _take_back(self, heard: Mapping[str, Heard]) -> None:
+    def _take_back(self, heard: Mapping[Called, Heard]) -> None:
         """It was not told: what has been heard since comes after it."""
-        for host, earlier in heard.items():
-            later = self._heard.get(host, Heard())
-            self._heard[host] = replace(
+        for called, earlier in heard.items():
+            later = self._heard.get(called, Heard())
+            since = Heard() if later.answered else earlier
+            self._heard[called] = replace(
                 later,
                 answered=earlier.answered or later.answered,
-                failures=later.failures + (0 if later.answered else earlier.failures),
+                failures=later.failures + since.failures,
+                shared=later.shared + since.shared,
+                refused=later.refused + since.refused,
                 probe=later.probe or earlier.probe,
                 retry_after=max(earlier.retry_after, later.retry_after),
                 error=later.error or earlier.error,
             )
 
-    def _apply(self, heard: Mapping[str, Heard], told: Mapping[str, Told]) -> None:
+    def _apply(self, heard: Mapping[Called, Heard], told: Mapping[Called, Told]) -> None:
         self._changes += 1
-        for host in heard:
-            what = told.get(host)
-            before = self.circuits.get(host)
+        for called in heard:
+            what = told.get(called)
+            before = self.circuits.get(called)
             if what is None or what.circuit is None:
-                self.circuits.pop(host, None)
+                self.circuits.pop(called, None)
             else:
-                self.circuits[host] = what.circuit
+                self.circuits[called] = what.circuit
             if what is not None and what.closed:
                 failures = 0 if before is None else before.failures
-                self._bus.publish(CircuitClosed(host=host, failures=failures))
+                self._bus.publish(
+                    CircuitClosed(host=called.host, tenant_id=called.tenant_id, failures=failures)
+                )
             elif what is not None and what.opened and what.circuit is not None:
                 self._say_opened(what.circuit)
 
@@ -103,19 +135,36 @@ class Known:
         if circuit.open_until is not None:
             self._bus.publish(
                 CircuitOpened(
-                    host=circuit.host, failures=circuit.failures, until=circuit.open_until
+                    host=circuit.host,
+                    tenant_id=circuit.tenant_id,
+                    reach=circuit.reach,
+                    failures=circuit.failures,
+                    until=circuit.open_until,
                 )
             )
 
+    def _look_wide(self) -> None:
+        """After every change: what the circuits of all tenants say of a host."""
+        far: defaultdict[str, list[Circuit]] = defaultdict(list)
+        self._doubted = set()
+        for called, circuit in self.circuits.items():
+            if circuit.shared:
+                self._doubted.add(called.host)
+            if circuit.reach != "tenant":
+                far[called.host].append(circuit)
+        found = {host: wide_open(each) for host, each in far.items()}
+        self.wide = {host: each for host, each in found.items() if each is not None}
+
     # Learning from others
 
-    def learn(self, host: str, circuit: Circuit | None) -> None:
+    def learn(self, called: Called, circuit: Circuit | None) -> None:
         """What was seen of one host, on another occasion."""
         self._changes += 1
         if circuit is None:
-            self.circuits.pop(host, None)
+            self.circuits.pop(called, None)
         else:
-            self.circuits[host] = circuit
+            self.circuits[called] = circuit
+        self._look_wide()
 
     async def refresh(self) -> None:
         """Tell what has not been told with an outcome, and read what all workers know."""
@@ -129,6 +178,7 @@ class Known:
             # What we have told in the meantime is newer than what we have read.
             if changes == self._changes:
                 self.circuits = found
+                self._look_wide()
                 break
         await self._forget()
 

@@ -8,13 +8,13 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, Self
 
 from rota.errors import OperatorError
-from rota.targets import TargetPolicy, TargetRefused
+from rota.targets import TargetPolicy
 from rota.workers.calls import Reply
 from rota.workers.fill import Unsendable
 from rota.workers.http import origin, wire
 from rota.workers.http.client import Client
 from rota.workers.http.connection import MAX_BODY
-from rota.workers.http.failures import described
+from rota.workers.http.failures import reply_to
 from rota.workers.last_moment import Ready
 from rota.workers.request import Still
 
@@ -135,7 +135,7 @@ class HttpCall:
         except TimeoutError:
             raise
         except Exception as error:  # noqa: BLE001 - it may quote what was sent: scrubbed by `send`
-            return Reply(error=described(error), sent=not isinstance(error, TargetRefused))
+            return reply_to(error)
 
     async def _exchange(self, request: Request) -> Reply:
         place, target = origin.split(request.url)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from rota.targets import TargetRefused, addresses
-from rota.workers.http.failures import CallFailed, reason_of
+from rota.workers.http.failures import CallFailed, NotConnected, reason_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -55,6 +55,7 @@ class Dialler:
         """
         found = await self.resolver.addresses(tenant, place.host, place.port)
         failed: list[str] = []
+        errors: list[OSError | None] = []
         for address in found:
             limit = None if address == found[-1] else _NEXT_ADDRESS_SECONDS
             try:
@@ -64,9 +65,11 @@ class Dialler:
                 raise
             except TimeoutError:
                 failed.append(f"{_shown(address, place.port)}: no answer")
+                errors.append(None)
             except OSError as error:
                 failed.append(f"{_shown(address, place.port)}: {reason_of(error)}")
-        raise CallFailed(f"could not connect to {'; '.join(failed)}")
+                errors.append(error)
+        raise NotConnected(f"could not connect to {'; '.join(failed)}", errors)
 
     async def _open(
         self, place: Place, address: str, protocol: Callable[[], P]

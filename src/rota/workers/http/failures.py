@@ -2,14 +2,41 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import ssl
+from typing import Final
 
 from rota.targets import TargetRefused
+from rota.workers.calls import Reply
+
+_REFUSALS: Final = frozenset({errno.ECONNREFUSED, errno.EHOSTUNREACH, errno.ENETUNREACH})
+_OUR_LACK: Final = frozenset(
+    {errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM, errno.EADDRNOTAVAIL}
+)
 
 
 class CallFailed(Exception):
     """No answer could be had; the text says why in a line."""
+
+
+class NotConnected(CallFailed):
+    """None of the host's addresses could be connected to."""
+
+    def __init__(self, text: str, errors: list[OSError | None]) -> None:
+        super().__init__(text)
+        codes = {None if error is None else error.errno for error in errors}
+        self.refused = bool(codes) and codes <= _REFUSALS
+        """All of them said no, which has nothing to do with who asks."""
+        self.ours = bool(codes) and codes <= _OUR_LACK
+        """This machine is short of something, such as open files: no host's fault."""
+
+
+def reply_to(error: Exception) -> Reply:
+    """The reply that a failure of the network is."""
+    if isinstance(error, NotConnected):
+        return Reply(error=described(error), sent=not error.ours, refused=error.refused)
+    return Reply(error=described(error), sent=not isinstance(error, TargetRefused))
 
 
 def described(error: Exception) -> str:

@@ -82,6 +82,16 @@ class TaskCaller:
         self.on_late: Callable[[Claim, Reply], None] = lambda _, __: None
         """As `workers.calls.Timed` says."""
 
+    @property
+    def others(self) -> int:
+        """As `workers.calls.Pooled` says. A thread is as good as a slot of the worker, whose shares
+        hold for threads too; of child processes there are fewer."""
+        return self.processes.others
+
+    @others.setter
+    def others(self, count: int) -> None:
+        self.processes.others = count
+
     def prepare(self, claim: Claim, schedule: Schedule) -> TaskCall:
         """The call for this claim."""
         name = schedule.definition.job_type or ""
@@ -308,7 +318,7 @@ class TaskCall:
     async def _in_process(self, run: Run) -> Reply:
         caller = self._caller
         payload = self._filled or self._payload()
-        work = caller.processes.run(self._spec, payload, run, caller.deadlines)
+        work = caller.processes.run(self._spec, payload, run, caller.deadlines, claim=self._claim)
         try:
             return await work.future
         except asyncio.CancelledError:

@@ -1,7 +1,9 @@
 """Child processes for tasks that need a core, or may be killed: one run at a time in each.
 
-A thread of ours waits for each child. A child that dies is a failed run, and the next run gets a
-new child; a run whose time is up, or that is cancelled, is ended by killing its child.
+A thread of ours waits for each child. Which run gets the next free child is fair between tenants,
+and where there are several, none has more than its share of the children. A child that dies is a
+failed run, and the next run gets a new child; a run whose time is up, or that is cancelled, is
+ended by killing its child.
 """
 
 from __future__ import annotations
@@ -12,15 +14,20 @@ import os
 import signal
 import threading
 from datetime import timedelta
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from rota.workers.calls import Reply
+from rota.workers.line import Line
 from rota.workers.tasks import child
 from rota.workers.tasks.events import ChildEnded
 from rota.workers.tasks.threads import Threads, Work
 
 if TYPE_CHECKING:
+    from uuid import UUID
+
     from rota.events import Bus
+    from rota.queue.claim import Claim
     from rota.workers.tasks.deadlines import Deadlines
     from rota.workers.tasks.registry import TaskSpec
     from rota.workers.tasks.run import Run
@@ -34,12 +41,27 @@ class Processes:
     """At most `most` children (as many as there are cores, without it), started when needed."""
 
     def __init__(self, most: int | None, *, bus: Bus) -> None:
-        self._threads = Threads(most or os.cpu_count() or 1, name="rota child")
+        self._most = most or os.cpu_count() or 1
+        self._threads = Threads(self._most, name="rota child")
+        self._line: Line[Work] = Line(slots=self._most)
+        self._order = count()
         self._bus = bus
         self._local = threading.local()
         self._children: set[_Child] = set()
 
-    def run(self, spec: TaskSpec, payload: str, run: Run, deadlines: Deadlines) -> Work:
+    @property
+    def others(self) -> int:
+        """How many tenants there are beyond the first (`Line`)."""
+        return self._line.others
+
+    @others.setter
+    def others(self, count: int) -> None:
+        self._line.others = count
+        self._start()
+
+    def run(
+        self, spec: TaskSpec, payload: str, run: Run, deadlines: Deadlines, *, claim: Claim
+    ) -> Work:
         """Run it in a child. Its time counts from when a child is free. On the loop."""
         # Until then there is no end to keep to.
         deadlines.remove(run)
@@ -57,7 +79,22 @@ class Processes:
             loop.call_soon_threadsafe(begin)
             return child.call(spec, payload, run)
 
-        return self._threads.run(call)
+        work = self._threads.work(call)
+        tenant = claim.tenant_id
+        work.on_returned = lambda: self._returned(tenant)
+        self._line.push([work], tenant=tenant, weight=claim.weight, order=next(self._order))
+        self._start()
+        return work
+
+    def _start(self) -> None:
+        """As many as there are children for."""
+        line = self._line
+        while line.busy < self._most and (work := line.take(_still_wanted, begins=True)):
+            self._threads.start(work)
+
+    def _returned(self, tenant: UUID) -> None:
+        self._line.ended(tenant)
+        self._start()
 
     def close(self) -> None:
         """End all children."""
@@ -129,6 +166,15 @@ class _Child:
         code = self._process.exitcode
         self._bus.publish(ChildEnded(task=spec.name, exit_code=code))
         return Reply(error=f"the task's process {_ended(code)}")
+
+
+def _still_wanted(work: Work) -> bool:
+    """What was cancelled while it waited is over."""
+    if not work.future.cancelled():
+        return True
+    work.on_returned = None
+    work.deliver()
+    return False
 
 
 def _heed(word: Any, run: Run) -> None:

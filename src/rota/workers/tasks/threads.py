@@ -22,13 +22,15 @@ if TYPE_CHECKING:
 class Work:
     """A function that was given to a thread."""
 
-    __slots__ = ("_lingers", "_returned", "function", "future", "reply")
+    __slots__ = ("_lingers", "_returned", "function", "future", "on_returned", "reply")
 
     def __init__(self, function: Callable[[], Reply], future: asyncio.Future[Reply]) -> None:
         self.function = function
         self.future = future
         """What came of it. Cancelling it does not end the function."""
         self.reply: Reply | None = None
+        self.on_returned: Callable[[], None] | None = None
+        """Called on the loop when its thread is free again."""
         self._lingers: asyncio.Future[None] | None = None
         self._returned = False
 
@@ -46,6 +48,8 @@ class Work:
             self.future.set_result(self.reply)
         if self._lingers is not None and not self._lingers.done():
             self._lingers.set_result(None)
+        if self.on_returned is not None:
+            self.on_returned()
 
 
 class Threads:
@@ -64,9 +68,18 @@ class Threads:
 
     def run(self, function: Callable[[], Reply]) -> Work:
         """Call it in a thread. To be called on the loop."""
+        work = self.work(function)
+        self.start(work)
+        return work
+
+    def work(self, function: Callable[[], Reply]) -> Work:
+        """The same, to be started later."""
         if self._loop is None:
             self._loop = asyncio.get_running_loop()
-        work = Work(function, self._loop.create_future())
+        return Work(function, self._loop.create_future())
+
+    def start(self, work: Work) -> None:
+        """Have the next free thread call it. On the loop."""
         if self._free:
             self._free -= 1
         elif self._started < self._most:
@@ -74,7 +87,6 @@ class Threads:
             name = f"{self._name} {self._started}"
             threading.Thread(target=self._serve, name=name, daemon=True).start()
         self._waiting.put(work)
-        return work
 
     def close(self) -> None:
         """No more: threads end when their function does."""

@@ -1,27 +1,38 @@
-"""The circuit of one host: when it opens, for how long, and what closes it (HX5)."""
+"""The circuit of one host for one tenant: when it opens, for how long, what closes it, and what it
+means to other tenants."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
+from uuid import UUID
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from rota.queue.circuits import Circuit, Heard, Rules
-from rota.workers.hosts.circuit import after, may_probe, open_for, state_of
+from rota.workers.hosts.circuit import (
+    after,
+    keep_to_tenant,
+    may_probe,
+    open_for,
+    state_of,
+    wide_open,
+)
 
 if TYPE_CHECKING:
-    from rota.queue.circuits import Probe
+    from rota.queue.circuits import Probe, Reach
 
 NOW = datetime(2026, 3, 9, 13, tzinfo=UTC)
 SECOND = timedelta(seconds=1)
 RULES = Rules(failures=3, interval=30 * SECOND)
-CLEAN = Circuit(host="x.example", failures=0)
+TENANT, OTHER, THIRD = (UUID(int=n) for n in (1, 2, 3))
+CLEAN = Circuit(host="x.example", tenant_id=TENANT, failures=0)
 OPEN = Circuit(
     host="x.example",
+    tenant_id=TENANT,
     failures=3,
     trips=1,
     opened_at=NOW - 10 * SECOND,
@@ -133,3 +144,72 @@ def test_whatever_is_heard_it_is_never_open_for_longer_than_the_longest(
             assert circuit.failures < RULES.failures
         else:
             assert circuit.open_until - now <= RULES.longest
+
+
+@pytest.mark.parametrize(
+    ("heard", "reach"),
+    [
+        (Heard(failures=3), "tenant"),
+        (Heard(failures=3, shared=2, refused=2), "tenant"),
+        (Heard(failures=3, shared=3, refused=2), "shared"),
+        (Heard(failures=3, shared=3, refused=3), "host"),
+    ],
+)
+def test_it_goes_as_far_as_failures_enough_to_open_it_go(heard: Heard, reach: str) -> None:
+    opened = after(CLEAN, heard, NOW, RULES)
+    assert opened is not None
+    assert opened.reach == reach
+
+
+def test_failures_that_concern_others_count_from_the_last_answer_on() -> None:
+    two = replace(CLEAN, failures=2, shared=2, refused=2)
+    begun = after(two, Heard(answered=True, failures=1, shared=1), NOW, RULES)
+    assert begun == replace(CLEAN, failures=1, shared=1)
+
+
+def test_a_circuit_that_is_kept_to_its_tenant_does_not_go_far_again_with_the_next_failure() -> None:
+    far = replace(PROBED, shared=3, refused=3, reach="host")
+    kept = keep_to_tenant(far)
+    end = after(kept, Heard(failures=1, shared=1, refused=1, probe="failed"), NOW, RULES)
+    assert end is not None
+    assert (end.reach, end.trips) == ("tenant", 2)
+
+
+def of(tenant: UUID, reach: Reach, seconds: int) -> Circuit:
+    return replace(OPEN, tenant_id=tenant, reach=reach, open_until=NOW + seconds * SECOND)
+
+
+def test_a_circuit_of_one_tenants_own_doing_concerns_nobody_else() -> None:
+    assert wide_open([]) is None
+    assert wide_open([of(TENANT, "tenant", 30), of(OTHER, "tenant", 30)]) is None
+    assert wide_open([of(TENANT, "shared", 30)]) is None
+    assert wide_open([of(TENANT, "shared", 30), of(OTHER, "tenant", 30)]) is None
+
+
+def test_two_tenants_that_see_the_same_close_a_host_to_all_while_both_do() -> None:
+    first, second, third = of(TENANT, "shared", 30), of(OTHER, "shared", 20), of(THIRD, "shared", 5)
+    assert wide_open([first, second]) == second
+    assert wide_open([third, second, first]) == second
+
+
+def test_a_port_that_refuses_connections_closes_a_host_to_all_by_itself() -> None:
+    assert wide_open([of(TENANT, "host", 30)]) == of(TENANT, "host", 30)
+    later = [of(TENANT, "host", 10), of(OTHER, "shared", 40), of(THIRD, "shared", 20)]
+    assert wide_open(later) == of(THIRD, "shared", 20)
+    assert wide_open([of(TENANT, "host", 30), of(OTHER, "host", 40)]) == of(OTHER, "host", 40)
+
+
+REACHES: list[Reach] = ["tenant", "shared", "host"]
+
+
+@given(st.lists(st.tuples(st.sampled_from(REACHES), st.integers(-5, 50)), max_size=8))
+def test_whatever_circuits_there_are_one_tenants_word_closes_a_host_only_by_refusals(
+    made: list[tuple[Reach, int]],
+) -> None:
+    circuits = [of(UUID(int=n + 1), reach, seconds) for n, (reach, seconds) in enumerate(made)]
+    wide = wide_open(circuits)
+    now = NOW
+    closed = wide is not None and wide.open_until is not None and wide.open_until > now
+    far = [each for each in circuits if each.open_until is not None and each.open_until > now]
+    alone = any(each.reach == "host" for each in far)
+    assert closed == (alone or sum(each.reach != "tenant" for each in far) >= 2)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from rota.queue.circuits import Heard
 from rota.workers.calls import Reply
-from rota.workers.hosts.heard import add, sign_of
+from rota.workers.hosts.heard import LONG_TIMEOUT, add, is_refused, is_shared, sign_of
 
 if TYPE_CHECKING:
     from rota.workers.hosts.heard import Sign
@@ -77,3 +77,36 @@ def test_the_count_is_that_of_the_failures_at_the_end(heard_: list[tuple[Sign, b
     assert heard.failures == trailing
     assert heard.answered == ("answered" in signs)
     assert heard.probe == next((sign for sign, is_probe in heard_[::-1] if is_probe), None)
+
+
+@pytest.mark.parametrize(
+    ("reply", "timeout", "shared"),
+    [
+        (Reply(code=503), 0.1, True),
+        (Reply(code=429), 0.1, True),
+        (Reply(error="reset"), 0.1, True),
+        (Reply(error="timed out", timed_out=True), 0.1, False),
+        (Reply(error="timed out", timed_out=True), 9.9, False),
+        (Reply(error="timed out", timed_out=True), 10, True),
+    ],
+)
+def test_others_may_see_a_failure_unless_it_is_a_timeout_that_was_chosen_short(
+    reply: Reply, timeout: float, *, shared: bool
+) -> None:
+    assert timedelta(seconds=10) == LONG_TIMEOUT
+    assert is_shared(reply, timedelta(seconds=timeout)) == shared
+
+
+@pytest.mark.parametrize(
+    ("host", "refused"),
+    [
+        ("x.example:8443", True),
+        ("127.0.0.1:80", True),
+        ("[::1]:81", True),
+        ("x.example", False),
+        ("[::1]", False),
+    ],
+)
+def test_a_refusal_concerns_all_where_the_host_names_the_port(host: str, *, refused: bool) -> None:
+    assert is_refused(Reply(error="refused", refused=True), host) == refused
+    assert not is_refused(Reply(error="reset"), host)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from uuid import UUID
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -13,7 +14,14 @@ from rota.workers.hosts.later import back_at, crowded
 
 NOW = datetime(2026, 3, 9, 13, tzinfo=UTC)
 SECOND = timedelta(seconds=1)
-OPEN = Circuit(host="x.example", failures=10, trips=1, opened_at=NOW, open_until=NOW + 30 * SECOND)
+OPEN = Circuit(
+    tenant_id=UUID(int=1),
+    host="x.example",
+    failures=10,
+    trips=1,
+    opened_at=NOW,
+    open_until=NOW + 30 * SECOND,
+)
 DRAWS = st.floats(0, 1)
 
 
