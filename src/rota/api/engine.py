@@ -9,6 +9,7 @@ from rota.api.polls import Polls
 from rota.schedules.gathering import Gatherer
 from rota.targets import TargetPolicy
 from rota.tenants.secrets import Rings, Vault
+from rota.time_slicer import TimeSlicer
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -44,6 +45,8 @@ class Engine:
     """Whether channels may use services other than webhooks."""
     metrics: Callable[[], Awaitable[tuple[str, bytes]]] | None = None
     """Figures for Prometheus, with their media type; None when they are off."""
+    slicer: TimeSlicer = field(default_factory=TimeSlicer)
+    """Computes for requests, a little at a time."""
     creating: Gatherer = field(init=False)
     """Creates single schedules, those of many requests at a time."""
 

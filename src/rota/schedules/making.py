@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from rota.schedules.schedule import Status
     from rota.tenants.tenant import Tenant
 
-STEP: Final = 2_500
+STEP: Final = 1_000
 """In one statement: between two, the loop sees to others."""
 
 
