@@ -1,8 +1,7 @@
 """Measures how long an event loop is held: the CPU time between two looks at its sockets.
 
 CPU time of the loop's own thread, and not the wall clock: what other programs take of a shared core
-does not count. A thread of the same process that holds the interpreter lock is seen by its own CPU
-time, as `other`.
+does not count.
 """
 
 from __future__ import annotations
@@ -13,11 +12,12 @@ import sys
 import threading
 import traceback
 from dataclasses import dataclass
-from time import process_time, thread_time
+from time import thread_time
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine
+    from types import FrameType
     from typing import Any, TypeVar
 
     T = TypeVar("T")
@@ -74,6 +74,10 @@ class Probe(selectors.DefaultSelector):
             self._stack = stack
 
 
+def _frames() -> dict[int, FrameType]:
+    return sys._current_frames()  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - documented
+
+
 class Witness(threading.Thread):
     """Looks from time to time where the loop's thread is: only for messages, never a figure."""
 
@@ -85,7 +89,7 @@ class Witness(threading.Thread):
 
     def run(self) -> None:
         while not self._ended.wait(_SUSPICIOUS_SECONDS):
-            frame = sys._current_frames().get(self._watched)  # noqa: SLF001 - the documented way
+            frame = _frames().get(self._watched)
             if frame is not None:
                 found = traceback.extract_stack(frame)[::-1]
                 ours = [f"{each.name}:{each.lineno}" for each in found if "/rota/" in each.filename]
@@ -107,8 +111,3 @@ def run(work: Coroutine[Any, Any, T], probe: Probe, *, witness: bool = True) -> 
     finally:
         if watcher is not None:
             watcher.end()
-
-
-def cpu() -> float:
-    """CPU time of the whole process, other threads with it."""
-    return process_time()

@@ -14,6 +14,7 @@ from litestar.exceptions import HTTPException
 
 from rota.api import parsing
 from rota.api.problems import FieldError, Refused, bad_field, shown
+from rota.tenants.request_pace import BYTES
 from rota.time_slicer import run_at_once
 
 if TYPE_CHECKING:
@@ -21,8 +22,9 @@ if TYPE_CHECKING:
 
     from litestar import Request
 
+    from rota.api.engine import Engine
     from rota.tenants.tenant import Principal
-    from rota.time_slicer import Steps, TimeSlicer
+    from rota.time_slicer import Steps
 
 T = TypeVar("T")
 
@@ -31,8 +33,8 @@ MAX_BODY = 2 * MAX_PAYLOAD
 """A payload, and whatever else a schedule is made of."""
 MAX_BULK_BODY = 10 * 1024 * 1024
 
-SLICER = "rota_slicer"
-"""Where the application keeps what computes for its requests."""
+ENGINE = "rota_engine"
+"""Where the application keeps its engine."""
 
 _NOBODY = UUID(int=0)
 _MAX_DISCARDED = 64 * 1024 * 1024
@@ -47,7 +49,7 @@ async def read(request: Request[Any, Any, Any], *, limit: int = MAX_BODY) -> Any
     _require_json(request)
     if len(content) <= parsing.CHUNK:
         return run_at_once(parsing.value(content))
-    return await sliced(request, parsing.value(content))
+    return await _sliced(request, parsing.value(content), len(content))
 
 
 async def read_items(
@@ -58,14 +60,19 @@ async def read_items(
     if not content.strip():
         raise bad_field(names[0], f"expected a list of 1 to {most:,} schedules")
     _require_json(request)
-    return await sliced(request, parsing.items(content, names, most=most))
+    return await _sliced(request, parsing.items(content, names, most=most), len(content))
 
 
-async def sliced(request: Request[Any, Any, Any], steps: Steps[T]) -> T:
-    """Compute it for the request's tenant, a little at a time."""
-    slicer: TimeSlicer = request.app.state[SLICER]
-    caller: Principal | None = request.scope.get("auth")
-    return await slicer.run(_NOBODY if caller is None else caller.tenant.id, steps)
+async def _sliced(request: Request[Any, Any, Any], steps: Steps[T], size: int) -> T:
+    """Compute it for the request's tenant, a little at a time; a body of this size is charged."""
+    engine: Engine = request.app.state[ENGINE]
+    # Of a route without a key there is none.
+    caller: Principal | None = request.scope["auth"] if "auth" in request.scope else None
+    if caller is None:
+        return await engine.slicer.run(_NOBODY, steps)
+    if engine.pace is not None:
+        await engine.pace.spend_more(caller.tenant, size // BYTES)
+    return await engine.slicer.run(caller.tenant.id, steps)
 
 
 async def read_object(

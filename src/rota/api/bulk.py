@@ -29,6 +29,7 @@ async def create_schedules(
     """Create up to 10,000 schedules: all or none, or with a result for each."""
     partial = Query(request, "partial").flag("partial") or False
     items = await bodies.read_items(request, _NAMES, most=service.MAX_MANY)
+    await engine.charge(caller.tenant, items=len(items))
     store = service.make_each if partial else service.make_many
     batch = await service.read_many(
         engine.db,

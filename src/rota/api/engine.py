@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from rota.api.polls import Polls
 from rota.schedules.gathering import Gatherer
 from rota.targets import TargetPolicy
+from rota.tenants.request_pace import ITEMS
 from rota.tenants.secrets import Rings, Vault
 from rota.time_slicer import TimeSlicer
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from rota.db import Database
     from rota.events import Bus
     from rota.tenants.request_pace import RequestPace
+    from rota.tenants.tenant import Tenant
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,6 +51,11 @@ class Engine:
     """Computes for requests, a little at a time."""
     creating: Gatherer = field(init=False)
     """Creates single schedules, those of many requests at a time."""
+
+    async def charge(self, tenant: Tenant, *, items: int) -> None:
+        """Count a request for so many items by what it costs; `TooManyRequests` if too much."""
+        if self.pace is not None:
+            await self.pace.spend_more(tenant, items // ITEMS)
 
     def __post_init__(self) -> None:
         gatherer = Gatherer(self.db, shards=self.shards, targets=self.targets)

@@ -26,6 +26,7 @@ async def list_firings(
     query = Query(request, "status", "limit", "cursor")
     status = query.choice("status", queries.STATUSES)
     limit = query.limit(default=20)
+    await engine.charge(caller.tenant, items=limit)
     after = place(query.text("cursor"))
 
     async def work(tx: Tx) -> queries.Page:
@@ -34,8 +35,9 @@ async def list_firings(
         return await queries.of_schedule(tx, id_, statuses=statuses, after=after, limit=limit)
 
     page = await engine.db.run(work, read_only=True, tenant=caller.tenant.id)
+    items = views.encoded(page.firings, views.brief_firing)
     return models.Page(
-        items=[views.firing(each, brief=True) for each in page.firings],
+        items=await engine.slicer.run(caller.tenant.id, items),
         next_cursor=None if page.next_place is None else cursors.encode(page.next_place),
     )
 
@@ -60,7 +62,8 @@ async def list_attempts(engine: TheEngine, caller: Caller, firing_id: Named) -> 
         return await queries.attempts(tx, await find(tx, caller, id_))
 
     tries = await engine.db.run(work, read_only=True, tenant=caller.tenant.id)
-    return models.Page(items=[views.attempt(each) for each in tries], next_cursor=None)
+    items = await engine.slicer.run(caller.tenant.id, views.encoded(tries, views.attempt))
+    return models.Page(items=items, next_cursor=None)
 
 
 ROUTES = (list_firings, get_firing, list_attempts)

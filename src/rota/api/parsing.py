@@ -156,7 +156,7 @@ def _split(text: str, names: Sequence[str], most: int) -> Generator[None, None, 
     opening = _OPENING.match(text)
     if opening is None or (opening["name"] or names[0]) not in names:
         raise _no_list(names, most)
-    scan = json.JSONDecoder().scan_once
+    scan = json.JSONDecoder().raw_decode
     found: list[bytes] = []
     at = opening.end()
     base, window = at, text[at : at + MAX_ITEM + CHUNK]
@@ -165,7 +165,7 @@ def _split(text: str, names: Sequence[str], most: int) -> Generator[None, None, 
             base, window = at, text[at : at + MAX_ITEM + CHUNK]
         try:
             _, end = scan(window, at - base)
-        except (StopIteration, ValueError):
+        except ValueError:
             if len(window) >= MAX_ITEM:
                 raise _too_large(len(found)) from None
             raise ValueError(f"items[{len(found)}] is malformed") from None

@@ -64,6 +64,7 @@ async def next_slots(
     query = Query(request, "count", "after")
     count = query.number("count", default=10, low=1, high=MAX_COUNT)
     id_ = paths.schedule_id(schedule_id)
+    await engine.charge(caller.tenant, items=count)
     found = await engine.db.run(
         lambda tx: schedules.standing(tx, caller, id_), read_only=True, tenant=caller.tenant.id
     )
@@ -79,6 +80,7 @@ async def preview_slots(request: AnyRequest, engine: TheEngine, caller: Caller) 
     fields = await bodies.read_as(request, PreviewFields)
     if not 1 <= fields.count <= MAX_COUNT:
         raise bad_field("count", f"expected a number from 1 to {MAX_COUNT}, got {fields.count}")
+    await engine.charge(caller.tenant, items=fields.count)
     now = engine.clock.now()
     zone_name = fields.timezone or "UTC"
     after = instant(fields.after, "after", zone_name) if fields.after else now

@@ -51,8 +51,9 @@ async def firing(desk: TheDesk, visitor: TheVisitor, firing_id: Named) -> Respon
         )
 
     found = await desk.db.run(work, read_only=True, tenant=tenant)
-    return rendering.page(
+    return await rendering.large_page(
         "firing.html",
+        desk=desk,
         visitor=visitor,
         section="schedules",
         now=found.now,
