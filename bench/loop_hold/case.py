@@ -22,7 +22,5 @@ class Case:
     title: str
     prepare: Prepare
     status: tuple[int, ...] = (200, 201, 202, 204, 303)
-    thorough: bool = False
-    """Whether it differs from another case by its address alone: left out by the test."""
     endless: bool = False
     """Whether the answer goes on for as long as somebody reads it."""

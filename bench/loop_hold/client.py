@@ -40,7 +40,7 @@ class Answer:
 
 
 async def send(app: Any, ask: Ask, *, first_part: bool = False) -> Answer:
-    """Send it; the answer, or of an endless one its `first_part`."""
+    """Send it; the answer, or of an endless one its `first_part`: then the client hangs up."""
     answer = Answer()
     gone = asyncio.Event()
     at = 0
@@ -64,19 +64,9 @@ async def send(app: Any, ask: Ask, *, first_part: bool = False) -> Answer:
         answer.body += message.get("body", b"")
         if first_part and answer.body:
             gone.set()
-            raise _EnoughError
 
-    call = app(_scope(ask), receive, take)
-    try:
-        await call
-    except (_EnoughError, ExceptionGroup):
-        if not first_part:
-            raise
+    await app(_scope(ask), receive, take)
     return answer
-
-
-class _EnoughError(Exception):
-    """The client has seen what it wanted."""
 
 
 def _scope(ask: Ask) -> dict[str, Any]:

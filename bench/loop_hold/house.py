@@ -48,9 +48,9 @@ _FIRE: LiteralString = """
     INSERT INTO firings (id, schedule_id, tenant_id, version, scheduled_for, due_at, status, reason,
                          attempt, triggered_by, started_at, finished_at, result_code,
                          result_excerpt)
-    SELECT gen_random_uuid(), s.id, s.tenant_id, 1, at, at, 'dead', 'HTTP 500, after 3 attempts',
+    SELECT made.id, s.id, s.tenant_id, 1, at, at, 'dead', 'HTTP 500, after 3 attempts',
            3, 'schedule', at, at + interval '1 s', 500, repeat('<"&', 166)
-      FROM schedules s, generate_series(1, $2) AS n,
+      FROM schedules s, unnest($2::uuid[]) WITH ORDINALITY AS made(id, n),
            LATERAL (SELECT now() - n * interval '1 minute' AS at) AS slot
      WHERE s.key = $1
  RETURNING id
@@ -193,7 +193,8 @@ async def _fill(found: House) -> None:
     async with found.engine.db.transaction() as tx:
         await tx.execute(_COPY, "fat", FAT)
         await tx.execute("UPDATE schedules SET tags = tags || '{paged}'::text[] WHERE key ~ '^fat'")
-        rows = await tx.fetch(_FIRE, "daily", FIRINGS)
+        made = list(ids.several(FIRINGS, at=found.engine.clock.now()))
+        rows = await tx.fetch(_FIRE, "daily", made)
         found.dead = [ids.to_text(ids.Kind.FIRING, row[0]) for row in rows]
         found.firing = found.dead[0]
         request = msgspec.json.encode(

@@ -36,7 +36,7 @@ class Held:
     status: int
 
 
-async def measure(
+async def holds_of(
     dsn: str,
     probe: Probe,
     *,

@@ -172,7 +172,7 @@ async def test_a_long_request_counts_as_many(engine: Engine, dsn: str, api: Api)
     async with _node(engine, dsn, rate=SLOW, burst=150) as node:
         mine = _as(node, api)
         assert (await mine.post("/v1/preview", LONG)).status_code == 200
-        # 101 of the 150 are spent: another does not fit, a short one does.
+        # 100 of the 150 are spent: another does not fit, a short one does.
         answer = await mine.post("/v1/preview", LONG)
         assert "a long request counts as several" in problem(answer, 429)["detail"]
         assert int(answer.headers["retry-after"]) >= 1

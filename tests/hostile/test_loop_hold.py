@@ -10,7 +10,7 @@ import asyncio
 from typing import TYPE_CHECKING, Final
 
 from bench.loop_hold import probe
-from bench.loop_hold.measure import CASES, measure
+from bench.loop_hold.measure import CASES, holds_of
 from bench.loop_hold.page_cases import route_of
 
 from rota.api import operations
@@ -37,11 +37,8 @@ def test_every_route_has_its_worst_request() -> None:
 def test_no_request_holds_the_loop_for_long(postgres: Postgres) -> None:
     name = asyncio.run(postgres.clone())
     watched = probe.Probe()
-    cases = [each for each in CASES if not each.thorough]
     try:
-        work = measure(
-            postgres.dsn_of(name), watched, cases=cases, enough=BOUND_SECONDS, rounds=ROUNDS
-        )
+        work = holds_of(postgres.dsn_of(name), watched, enough=BOUND_SECONDS, rounds=ROUNDS)
         found = probe.run(work, watched)
     finally:
         asyncio.run(postgres.drop(name))

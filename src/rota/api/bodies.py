@@ -67,7 +67,8 @@ async def _sliced(request: Request[Any, Any, Any], steps: Steps[T], size: int) -
     """Compute it for the request's tenant, a little at a time; a body of this size is charged."""
     engine: Engine = request.app.state[ENGINE]
     # Of a route without a key there is none.
-    caller: Principal | None = request.scope["auth"] if "auth" in request.scope else None
+    scope: dict[str, Any] = dict(request.scope)
+    caller: Principal | None = scope.get("auth")
     if caller is None:
         return await engine.slicer.run(_NOBODY, steps)
     if engine.pace is not None:
@@ -85,7 +86,9 @@ async def read_object(
     if not isinstance(value, dict):
         got = "nothing" if value is None else "another kind of value"
         raise Refused(HTTPStatus.BAD_REQUEST, f"expected a JSON object as the body, got {got}")
-    return cast("dict[str, Any]", value)
+    given = cast("dict[str, Any]", value)
+    parsing.require_few_fields(given, "body")
+    return given
 
 
 async def read_as(request: Request[Any, Any, Any], kind: type[T], *, optional: bool = False) -> T:

@@ -13,7 +13,7 @@ from rota.api.queries import Query
 from rota.db import Tx
 from rota.errors import CallerError
 from rota.schedules import service
-from rota.time_slicer import Steps
+from rota.time_slicer import Steps, released
 
 _NAMES = ("items", "schedules")
 
@@ -44,7 +44,9 @@ async def create_schedules(
         results = await store(tx, caller.tenant, batch, shards=engine.shards)
         return await engine.slicer.run(caller.tenant.id, _done(results))
 
-    return await once(request, engine, caller, work)
+    answer = await once(request, engine, caller, work)
+    await engine.slicer.run(caller.tenant.id, released(items, batch.read))
+    return answer
 
 
 ROUTES = (create_schedules,)

@@ -55,7 +55,7 @@ class Engine:
     async def charge(self, tenant: Tenant, *, items: int) -> None:
         """Count a request for so many items by what it costs; `TooManyRequests` if too much."""
         if self.pace is not None:
-            await self.pace.spend_more(tenant, items // ITEMS)
+            await self.pace.spend_more(tenant, (items - 1) // ITEMS)
 
     def __post_init__(self) -> None:
         gatherer = Gatherer(self.db, shards=self.shards, targets=self.targets)

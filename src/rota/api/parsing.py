@@ -28,6 +28,8 @@ MAX_DEPTH: Final = 64
 MAX_ITEM: Final = 512 * 1024
 """Bytes of one item of a list: as many as it could have in a request of its own."""
 
+MAX_FIELDS: Final = 200
+
 _BOM = codecs.BOM_UTF8
 _FEW_COMMAS = 200_000
 _NAMED_WITHIN = 64 * 1024
@@ -69,6 +71,8 @@ def items(content: bytes, names: Sequence[str], *, most: int) -> Steps[list[dict
         raise _not_json("values nested too deeply") from error
     except (ValueError, msgspec.DecodeError) as error:
         raise _not_json(str(error)) from error
+    if len(written) > most:
+        raise bad_field(names[0], f"expected at most {most:,}, got more")
     found: list[dict[str, Any]] = []
     for at, each in enumerate(written):
         if len(each) > MAX_ITEM:
@@ -76,9 +80,16 @@ def items(content: bytes, names: Sequence[str], *, most: int) -> Steps[list[dict
         read = yield from value(each)
         if not isinstance(read, dict):
             raise bad_field(f"items[{at}]", "expected an object")
+        require_few_fields(cast("dict[str, Any]", read), f"items[{at}]")
         found.append(cast("dict[str, Any]", read))
         yield
     return found
+
+
+def require_few_fields(given: dict[str, Any], name: str) -> None:
+    """Refuse an object with far more fields than anything has: each would be looked at."""
+    if len(given) > MAX_FIELDS:
+        raise bad_field(name, f"expected at most {MAX_FIELDS} fields, got {len(given):,}")
 
 
 def _value(content: Written, depth: int) -> Generator[None, None, Any]:

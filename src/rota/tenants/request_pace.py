@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from rota.tenants.tenant import Tenant
 
 ITEMS: Final = 100
-"""So many slots, schedules or rows count as a request more."""
+"""So many slots, schedules or rows count as one request."""
 BYTES: Final = 64 * 1024
 """So many bytes of a body count as a request more."""
 BURST_SECONDS: Final = 2.0
