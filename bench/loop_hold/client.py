@@ -33,7 +33,11 @@ class Answer:
 
     status: int = 0
     headers: list[tuple[bytes, bytes]] = field(default_factory=list[tuple[bytes, bytes]])
-    body: bytearray = field(default_factory=bytearray)
+    parts: list[bytes] = field(default_factory=list[bytes])
+
+    @property
+    def body(self) -> bytes:
+        return b"".join(self.parts)
 
     def header(self, name: bytes) -> str:
         return next((value.decode() for key, value in self.headers if key == name), "")
@@ -61,8 +65,8 @@ async def send(app: Any, ask: Ask, *, first_part: bool = False) -> Answer:
         if message["type"] == "http.response.start":
             answer.status, answer.headers = message["status"], list(message["headers"])
             return
-        answer.body += message.get("body", b"")
-        if first_part and answer.body:
+        answer.parts.append(message.get("body", b""))
+        if first_part or not message.get("more_body", False):
             gone.set()
 
     await app(_scope(ask), receive, take)

@@ -41,7 +41,7 @@ VISIBILITY = 60
 MIN_VISIBILITY, MAX_VISIBILITY = 5, 3600
 _MAX_NAME = 100
 _NOW = timedelta()
-_FEW = 4
+_FEW = 2
 """Definitions that are read at once: each may have a payload of 256 kB."""
 
 

@@ -107,4 +107,7 @@ ROUTES = (firing, cancel_firing, replay_firing)
 
 
 def _curl(request: dict[str, Any]) -> str | None:
-    return curl.command(request) if "url" in request else None
+    """The request as a command; None of one that has no address, or a body too long to paste."""
+    if "url" not in request or len(str(request.get("body") or "")) > shown.MAX_SHOWN:
+        return None
+    return curl.command(request)
