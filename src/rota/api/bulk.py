@@ -13,7 +13,7 @@ from rota.api.queries import Query
 from rota.db import Tx
 from rota.errors import CallerError
 from rota.schedules import service
-from rota.time_slicer import Steps, released
+from rota.time_slicer import SOME, Steps, released
 
 _NAMES = ("items", "schedules")
 
@@ -57,7 +57,8 @@ def _done(results: Sequence[service.Made | CallerError]) -> Steps[Done]:
     items: list[models.BulkItem] = []
     for at, each in enumerate(results):
         items.append(_result(at, each))
-        yield
+        if at % SOME == 0:
+            yield
     body = models.BulkResult(created=made, failed=len(results) - made, items=items)
     # Nothing of it was created, or only some: then 200 says that there is more to look at.
     return Done(body, HTTPStatus.CREATED if made == len(results) else HTTPStatus.OK)

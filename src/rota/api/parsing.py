@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 import msgspec
 
 from rota.api.problems import Refused, bad_field, shown
+from rota.time_slicer import SOME, run_at_once
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
@@ -77,12 +78,13 @@ def items(content: bytes, names: Sequence[str], *, most: int) -> Steps[list[dict
     for at, each in enumerate(written):
         if len(each) > MAX_ITEM:
             raise _too_large(at)
-        read = yield from value(each)
+        read = run_at_once(value(each)) if len(each) <= CHUNK else (yield from value(each))
         if not isinstance(read, dict):
             raise bad_field(f"items[{at}]", "expected an object")
         require_few_fields(cast("dict[str, Any]", read), f"items[{at}]")
         found.append(cast("dict[str, Any]", read))
-        yield
+        if at % SOME == 0 or len(each) > CHUNK:
+            yield
     return found
 
 

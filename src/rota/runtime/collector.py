@@ -10,12 +10,12 @@ from __future__ import annotations
 import gc
 from typing import Final
 
-YOUNG: Final = 5_000
-"""New objects before the young ones are looked at: less than a millisecond's work."""
+YOUNG: Final = 10_000
+"""New objects before the young ones are looked at: about a millisecond's work."""
 MIDDLE: Final = 5
 """Of these, before those that outlived one look are looked at again: a few milliseconds' work, also
 while a request holds the objects of ten thousand schedules."""
-OLD: Final = 1_600
+OLD: Final = 800
 """Of those, before everything is looked at."""
 
 

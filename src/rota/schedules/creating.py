@@ -20,7 +20,7 @@ from rota.schedules.draft import stripped
 from rota.schedules.errors import DuplicateKey, InvalidSchedule, Problem
 from rota.schedules.making import Made, anchor
 from rota.targets import OPEN, TargetPolicy
-from rota.time_slicer import TimeSlicer
+from rota.time_slicer import SOME, TimeSlicer
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -236,9 +236,10 @@ def _read(
     reader: Reader, items: Sequence[Mapping[str, object]]
 ) -> Steps[list[Draft | InvalidSchedule]]:
     found: list[Draft | InvalidSchedule] = []
-    for each in items:
+    for at, each in enumerate(items):
         found.append(reader.draft(each))
-        yield
+        if at % SOME == 0:
+            yield
     return found
 
 
