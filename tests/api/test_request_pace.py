@@ -97,7 +97,7 @@ async def test_refusing_a_flood_asks_nothing_of_the_database(
         await _passed(_as(node, api), 4)
         taken: list[object] = []
 
-        async def take(*args: object) -> None:
+        async def take(*args: object, **_: object) -> None:
             taken.append(args)
 
         monkeypatch.setattr(request_pace, "take", take)
@@ -111,9 +111,9 @@ async def test_many_requests_share_few_leases(
     leases: list[int] = []
     real = request_pace.take
 
-    async def counted(*args: object) -> object:
+    async def counted(*args: object, **more: object) -> object:
         leases.append(1)
-        return await real(*args)  # pyright: ignore[reportArgumentType] - as it was called
+        return await real(*args, **more)  # pyright: ignore[reportArgumentType] - as it was called
 
     monkeypatch.setattr(request_pace, "take", counted)
     async with _node(engine, dsn, rate=5_000, burst=10_000) as node:
@@ -163,3 +163,57 @@ async def test_the_bucket_of_a_tenant_that_is_gone_is_gone_too(api: Api) -> None
     async with api.engine.db.transaction() as tx:
         assert await tx.fetch_value("SELECT count(*) FROM request_pace") == 0
         await request_pace.take(tx, tenant_id, Bucket(rate=1, burst=1), 1)
+
+
+LONG: dict[str, object] = {"cron_expr": "* * * * * *", "count": 10_000}
+
+
+async def test_a_long_request_counts_as_many(engine: Engine, dsn: str, api: Api) -> None:
+    async with _node(engine, dsn, rate=SLOW, burst=150) as node:
+        mine = _as(node, api)
+        assert (await mine.post("/v1/preview", LONG)).status_code == 200
+        # 100 of the 150 are spent: another does not fit, a short one does.
+        answer = await mine.post("/v1/preview", LONG)
+        assert "a long request counts as several" in problem(answer, 429)["detail"]
+        assert int(answer.headers["retry-after"]) >= 1
+        assert (await mine.post("/v1/preview", {**LONG, "count": 10})).status_code == 200
+
+
+async def test_ten_thousand_schedules_count_as_a_hundred_requests_and_their_bytes(
+    engine: Engine, dsn: str, api: Api
+) -> None:
+    items = [
+        {"name": f"n{at}", "key": f"k{at}", "interval": "1h", "job_type": "x"}
+        for at in range(10_000)
+    ]
+    async with _node(engine, dsn, rate=SLOW, burst=160) as node:
+        mine = _as(node, api)
+        assert (await mine.post("/v1/schedules/bulk", items)).status_code == 201
+        problem(await mine.post("/v1/preview", LONG), 429)
+
+
+async def test_one_that_costs_more_than_can_be_saved_up_passes_when_all_is_there(
+    engine: Engine, dsn: str, api: Api
+) -> None:
+    async with _node(engine, dsn, rate=SLOW, burst=3) as node:
+        assert (await _as(node, api).post("/v1/preview", LONG)).status_code == 200
+        problem(await _as(node, api).get("/v1/schedules"), 429)
+
+
+async def test_a_flood_of_long_requests_asks_nothing_of_the_database(
+    engine: Engine, dsn: str, api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with _node(engine, dsn, rate=1.0, burst=120) as node:
+        mine = _as(node, api)
+        assert (await mine.post("/v1/preview", LONG)).status_code == 200
+        problem(await mine.post("/v1/preview", LONG), 429)
+        needed: list[int] = []
+        real = request_pace.take
+
+        async def counted(*args: object, least: int = 1) -> object:
+            needed.append(least)
+            return await real(*args, least=least)  # pyright: ignore[reportArgumentType] - as it was called
+
+        monkeypatch.setattr(request_pace, "take", counted)
+        await asyncio.gather(*(mine.post("/v1/preview", LONG) for _ in range(10)))
+        assert sum(each > 1 for each in needed) <= 2

@@ -37,7 +37,8 @@ async def only(engine: Engine) -> Schedule:
     """The one that there is."""
     async with engine.db.transaction(read_only=True) as tx:
         tenant = await tenants.default_tenant(tx)
-        [found] = await schedules.page(tx, tenant.id, schedules.Filter(), after=None, limit=2)
+        page = await schedules.page(tx, tenant.id, schedules.Filter(), after=None, limit=2)
+        [found] = page.found
         return found.schedule
 
 

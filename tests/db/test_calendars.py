@@ -19,6 +19,7 @@ from rota.schedules.calendars.refresher import CalendarRenewed, Refresher, rearm
 from rota.schedules.calendars.service import CalendarInUse, NoSuchCalendar
 from rota.schedules.errors import InvalidSchedule
 from rota.schedules.service import create, create_many
+from rota.time_slicer import TimeSlicer
 
 if TYPE_CHECKING:
     from rota.db import Database
@@ -208,7 +209,12 @@ async def test_a_backfill_leaves_the_dates_out_too(db: Database) -> None:
     made = await office.create(**DAILY, calendar="off")
     async with db.transaction() as tx:
         filled = await backfilling.backfill(
-            tx, office.tenant, made.id, since=today - 4 * DAY, until=today - DAY
+            tx,
+            office.tenant,
+            made.id,
+            since=today - 4 * DAY,
+            until=today - DAY,
+            slicer=TimeSlicer(),
         )
     assert [at for _, at in filled.firings] == [today - 4 * DAY, today - 3 * DAY]
 

@@ -36,7 +36,7 @@ def drafts(*keys: str, **more: Any) -> list[Draft]:
 
 
 async def make(tx: Tx, tenant_id: UUID, *made: Draft, with_words: bool = True) -> set[UUID]:
-    drawn = ids.several(len(made), at=NOW)
+    drawn = list(ids.several(len(made), at=NOW))
     return await making_sql.make(
         tx, tenant_id, drawn, made, shards=SHARDS, anchor_at=NOW, at=NOW, with_words=with_words
     )

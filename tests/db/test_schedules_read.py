@@ -23,9 +23,10 @@ async def page(
     office: Office, wanted: Filter | None = None, *, after: UUID | None = None, limit: int = 100
 ) -> list[Standing]:
     async with office.db.transaction(read_only=True) as tx:
-        return await service.page(
+        page = await service.page(
             tx, office.tenant.id, wanted or Filter(), after=after, limit=limit
         )
+        return page.found
 
 
 @pytest.mark.parametrize(

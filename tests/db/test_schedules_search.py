@@ -29,7 +29,7 @@ NAMES = (
 
 async def found(db: Database, tenant: Tenant, /, **wanted: Any) -> list[str]:
     async with db.transaction(read_only=True, tenant=tenant.id) as tx:
-        page = await service.page(tx, tenant.id, Filter(**wanted), after=None, limit=100)
+        page, _ = await service.page(tx, tenant.id, Filter(**wanted), after=None, limit=100)
     return [each.schedule.name for each in reversed(page)]
 
 
@@ -113,7 +113,9 @@ async def test_pages_of_a_search_are_pages_of_one_list(db: Database) -> None:
     after = None
     while True:
         async with db.transaction(read_only=True, tenant=office.tenant.id) as tx:
-            page = await service.page(tx, office.tenant.id, Filter(q="rare"), after=after, limit=30)
+            page, _ = await service.page(
+                tx, office.tenant.id, Filter(q="rare"), after=after, limit=30
+            )
         if not page:
             break
         names += [each.schedule.name for each in page]

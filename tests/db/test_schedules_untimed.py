@@ -11,6 +11,7 @@ from rota.errors import InvalidInput
 from rota.schedules import together
 from rota.schedules.backfilling import backfill
 from rota.schedules.together import Wish
+from rota.time_slicer import TimeSlicer
 
 if TYPE_CHECKING:
     from rota.db import Database
@@ -107,5 +108,7 @@ async def test_there_are_no_slots_to_backfill(office: Office) -> None:
     since, until = made.created_at.replace(year=2020), made.created_at
     with pytest.raises(InvalidInput, match="fires when somebody asks"):
         await office.db.run(
-            lambda tx: backfill(tx, office.tenant, made.id, since=since, until=until)
+            lambda tx: backfill(
+                tx, office.tenant, made.id, since=since, until=until, slicer=TimeSlicer()
+            )
         )

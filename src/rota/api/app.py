@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import cast
 
 from litestar import Litestar, Router
-from litestar.datastructures import ResponseHeader
+from litestar.datastructures import ResponseHeader, State
 from litestar.di import Provide
 
 from rota.api import (
@@ -85,6 +85,7 @@ def create(engine: Engine, *, pages: Router | None = None) -> Litestar:
         exception_handlers={Exception: problems.handler(engine.bus, page=page)},
         request_max_body_size=bodies.MAX_BODY,
         response_headers=[ResponseHeader(name="X-Content-Type-Options", value="nosniff")],
+        state=State({bodies.ENGINE: engine}),
         debug=False,
         # The document is our own (openapi.py), and faults are published, not logged.
         openapi_config=None,

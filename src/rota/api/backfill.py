@@ -44,7 +44,7 @@ async def backfill_schedule(
 
     async def work(tx: Tx) -> Done:
         filled = await backfilling.backfill(
-            tx, caller.tenant, id_, since=given.from_, until=given.to
+            tx, caller.tenant, id_, since=given.from_, until=given.to, slicer=engine.slicer
         )
         items = [_firing(schedule_id, at, filled) for at in range(len(filled.firings))]
         return Done(Backfilled(created=len(items), items=items), 202)

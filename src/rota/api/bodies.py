@@ -3,20 +3,28 @@
 from __future__ import annotations
 
 import asyncio
-import codecs
 import contextlib
-import json
 from functools import cache
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, TypeVar, cast
+from uuid import UUID
 
 import msgspec
 from litestar.exceptions import HTTPException
 
+from rota.api import parsing
 from rota.api.problems import FieldError, Refused, bad_field, shown
+from rota.tenants.request_pace import BYTES
+from rota.time_slicer import run_at_once
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from litestar import Request
+
+    from rota.api.engine import Engine
+    from rota.tenants.tenant import Principal
+    from rota.time_slicer import Steps
 
 T = TypeVar("T")
 
@@ -25,7 +33,10 @@ MAX_BODY = 2 * MAX_PAYLOAD
 """A payload, and whatever else a schedule is made of."""
 MAX_BULK_BODY = 10 * 1024 * 1024
 
-_BOM = codecs.BOM_UTF8
+ENGINE = "rota_engine"
+"""Where the application keeps its engine."""
+
+_NOBODY = UUID(int=0)
 _MAX_DISCARDED = 64 * 1024 * 1024
 _DISCARD_SECONDS = 5.0
 
@@ -36,48 +47,33 @@ async def read(request: Request[Any, Any, Any], *, limit: int = MAX_BODY) -> Any
     if not content.strip():
         return None
     _require_json(request)
-    return parsed(content)
+    if len(content) <= parsing.CHUNK:
+        return run_at_once(parsing.value(content))
+    return await _sliced(request, parsing.value(content), len(content))
 
 
-def parsed(content: bytes) -> Any:
-    """The JSON value that is written there: strict, in UTF-8, every name of an object once."""
-    if content.startswith(_BOM):
-        raise _not_json("it begins with a byte order mark; leave that out")
-    try:
-        value: Any = msgspec.json.decode(content)
-        if _may_repeat_names(content, value):
-            json.loads(content, object_pairs_hook=_each_once)
-    except UnicodeDecodeError as error:
-        raise _not_json("text that is not UTF-8") from error
-    except RecursionError as error:
-        raise _not_json("values nested too deeply") from error
-    except (ValueError, msgspec.DecodeError) as error:
-        raise _not_json(str(error)) from error
-    return value
+async def read_items(
+    request: Request[Any, Any, Any], names: Sequence[str], *, most: int
+) -> list[dict[str, Any]]:
+    """The objects of a list of up to so many, or of an object with nothing but such a list."""
+    content = await _content(request, MAX_BULK_BODY)
+    if not content.strip():
+        raise bad_field(names[0], f"expected a list of 1 to {most:,} schedules")
+    _require_json(request)
+    return await _sliced(request, parsing.items(content, names, most=most), len(content))
 
 
-def _may_repeat_names(content: bytes, value: Any) -> bool:
-    """Whether a name may be twice in an object, told by a count and not by another reading.
-
-    What is decoded has lost the first of two, and its colon: written again there are fewer of them.
-    """
-    # A colon may be written as an escape: then counting tells nothing.
-    return b"\\u003" in content or content.count(b":") != msgspec.json.encode(value).count(b":")
-
-
-def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        seen: set[str] = set()
-        twice = next(name for name, _ in pairs if name in seen or seen.add(name))
-        # Who reads it first and who reads it last would see different things.
-        raise ValueError(f"the name {shown(twice)} is more than once in an object")
-    return found
-
-
-def _not_json(reason: str) -> Refused:
-    detail = f"expected a body of JSON, got something else: {reason}"
-    return Refused(HTTPStatus.BAD_REQUEST, detail)
+async def _sliced(request: Request[Any, Any, Any], steps: Steps[T], size: int) -> T:
+    """Compute it for the request's tenant, a little at a time; a body of this size is charged."""
+    engine: Engine = request.app.state[ENGINE]
+    # Of a route without a key there is none.
+    scope: dict[str, Any] = dict(request.scope)
+    caller: Principal | None = scope.get("auth")
+    if caller is None:
+        return await engine.slicer.run(_NOBODY, steps)
+    if engine.pace is not None:
+        await engine.pace.spend_more(caller.tenant, size // BYTES)
+    return await engine.slicer.run(caller.tenant.id, steps)
 
 
 async def read_object(
@@ -90,7 +86,9 @@ async def read_object(
     if not isinstance(value, dict):
         got = "nothing" if value is None else "another kind of value"
         raise Refused(HTTPStatus.BAD_REQUEST, f"expected a JSON object as the body, got {got}")
-    return cast("dict[str, Any]", value)
+    given = cast("dict[str, Any]", value)
+    parsing.require_few_fields(given, "body")
+    return given
 
 
 async def read_as(request: Request[Any, Any, Any], kind: type[T], *, optional: bool = False) -> T:

@@ -2,18 +2,18 @@
 
 from collections.abc import Sequence
 from http import HTTPStatus
-from typing import Any, cast
 
 from litestar import Response, post
 
 from rota.api import access, bodies, models, views
 from rota.api.given import AnyRequest, Caller, TheEngine
 from rota.api.once import Done, once
-from rota.api.problems import Refused, bad_field, refusal, to_problem
+from rota.api.problems import Refused, refusal, to_problem
 from rota.api.queries import Query
 from rota.db import Tx
 from rota.errors import CallerError
 from rota.schedules import service
+from rota.time_slicer import SOME, Steps, released
 
 _NAMES = ("items", "schedules")
 
@@ -28,7 +28,8 @@ async def create_schedules(
 ) -> Response[bytes]:
     """Create up to 10,000 schedules: all or none, or with a result for each."""
     partial = Query(request, "partial").flag("partial") or False
-    items = _items(await bodies.read(request, limit=bodies.MAX_BULK_BODY))
+    items = await bodies.read_items(request, _NAMES, most=service.MAX_MANY)
+    await engine.charge(caller.tenant, items=len(items))
     store = service.make_each if partial else service.make_many
     batch = await service.read_many(
         engine.db,
@@ -36,43 +37,31 @@ async def create_schedules(
         items,
         targets=engine.targets,
         memory=engine.creating.memory,
+        slicer=engine.slicer,
     )
 
     async def work(tx: Tx) -> Done:
-        return _done(await store(tx, caller.tenant, batch, shards=engine.shards))
+        results = await store(tx, caller.tenant, batch, shards=engine.shards)
+        return await engine.slicer.run(caller.tenant.id, _done(results))
 
-    return await once(request, engine, caller, work)
+    answer = await once(request, engine, caller, work)
+    await engine.slicer.run(caller.tenant.id, released(items, batch.read))
+    return answer
 
 
 ROUTES = (create_schedules,)
 
 
-def _done(results: Sequence[service.Made | CallerError]) -> Done:
+def _done(results: Sequence[service.Made | CallerError]) -> Steps[Done]:
     made = sum(isinstance(each, service.Made) for each in results)
-    body = models.BulkResult(
-        created=made,
-        failed=len(results) - made,
-        items=[_result(at, each) for at, each in enumerate(results)],
-    )
+    items: list[models.BulkItem] = []
+    for at, each in enumerate(results):
+        items.append(_result(at, each))
+        if at % SOME == 0:
+            yield
+    body = models.BulkResult(created=made, failed=len(results) - made, items=items)
     # Nothing of it was created, or only some: then 200 says that there is more to look at.
     return Done(body, HTTPStatus.CREATED if made == len(results) else HTTPStatus.OK)
-
-
-def _items(body: Any) -> list[dict[str, Any]]:
-    """The list in a body that is one, or an object with one."""
-    if isinstance(body, dict):
-        fields = cast("dict[str, Any]", body)
-        if len(fields) != 1 or not fields.keys() <= set(_NAMES):
-            unknown = next((name for name in fields if name not in _NAMES), "items")
-            raise bad_field(unknown[:60], "expected an object with nothing but items")
-        body = next(iter(fields.values()))
-    if not isinstance(body, list) or not body:
-        raise bad_field("items", f"expected a list of 1 to {service.MAX_MANY:,} schedules")
-    items = cast("list[Any]", body)
-    for at, item in enumerate(items):
-        if not isinstance(item, dict):
-            raise bad_field(f"items[{at}]", "expected an object")
-    return items
 
 
 def _result(index: int, each: service.Made | CallerError) -> models.BulkItem:

@@ -5,9 +5,11 @@ instant, and nothing of another tenant ever.
 """
 
 import asyncio
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Annotated
+from uuid import UUID
 
 import msgspec
 from litestar import Response, post
@@ -29,6 +31,7 @@ from rota.queue.tokens import Tokens
 from rota.schedules.schedule import Schedule
 from rota.targets import TaskTarget
 from rota.tenants.tenant import Tenant
+from rota.time_slicer import Steps
 from rota.workers import content, sagas
 from rota.workers.request import idempotency_key
 
@@ -38,6 +41,8 @@ VISIBILITY = 60
 MIN_VISIBILITY, MAX_VISIBILITY = 5, 3600
 _MAX_NAME = 100
 _NOW = timedelta()
+_FEW = 2
+"""Definitions that are read at once: each may have a payload of 256 kB."""
 
 
 class ClaimFields(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -189,15 +194,12 @@ async def _look(ask: _Ask) -> _Look:
         )
         if not pulled:
             return _Look([], await next_in(tx, ask.tenant.id, ask.queue))
-        known = await engine.polls.definitions.of(tx, [each.claim for each in pulled])
-        found: list[tuple[Pulled, ClaimedFiring]] = []
-        ended: list[Settlement] = []
-        for each in pulled:
-            one = _judged(each, known[each.claim.id])
-            if isinstance(one, Settlement):
-                ended.append(one)
-            else:
-                found.append((one[0], _view(*one, tokens)))
+        known: dict[UUID, Schedule | str] = {}
+        for at in range(0, len(pulled), _FEW):
+            few = [each.claim for each in pulled[at : at + _FEW]]
+            known |= await engine.polls.definitions.of(tx, few)
+        steps = _sorted(pulled, known, tokens)
+        found, ended = await engine.slicer.run(ask.tenant.id, steps)
         if ended:
             await settle(tx, engine.polls.worker, ended)
         # When all of it was to be ended, there may be more behind.
@@ -216,6 +218,22 @@ async def _give_back(ask: _Ask, look: _Look) -> None:
             await ask.keyed.give_up(tx)
 
     await ask.engine.db.run(work, repeatable=True, tenant=ask.tenant.id)
+
+
+def _sorted(
+    pulled: Sequence[Pulled], known: Mapping[UUID, Schedule | str], tokens: Tokens
+) -> Steps[tuple[list[tuple[Pulled, ClaimedFiring]], list[Settlement]]]:
+    """What there is to work on, and what is to be ended."""
+    found: list[tuple[Pulled, ClaimedFiring]] = []
+    ended: list[Settlement] = []
+    for each in pulled:
+        one = _judged(each, known[each.claim.id])
+        if isinstance(one, Settlement):
+            ended.append(one)
+        else:
+            found.append((one[0], _view(*one, tokens)))
+        yield
+    return found, ended
 
 
 def _judged(pulled: Pulled, known: Schedule | str) -> tuple[Pulled, Schedule] | Settlement:

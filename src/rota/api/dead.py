@@ -32,6 +32,7 @@ async def list_dead(request: AnyRequest, engine: TheEngine, caller: Caller) -> m
     schedule_id = filters.schedule_id(query.text("schedule_id"))
     since, until = (filters.instant(name, query.text(name)) for name in ("since", "until"))
     limit = query.limit()
+    await engine.charge(caller.tenant, items=limit)
     after = firings.place(query.text("cursor"))
 
     async def work(tx: Tx) -> queries.Page:
@@ -46,8 +47,9 @@ async def list_dead(request: AnyRequest, engine: TheEngine, caller: Caller) -> m
         )
 
     page = await engine.db.run(work, read_only=True, tenant=caller.tenant.id)
+    items = views.encoded(page.firings, views.brief_firing)
     return models.Page(
-        items=[views.firing(each, brief=True) for each in page.firings],
+        items=await engine.slicer.run(caller.tenant.id, items),
         next_cursor=None if page.next_place is None else cursors.encode(page.next_place),
     )
 
@@ -60,6 +62,7 @@ async def replay_dead(request: AnyRequest, engine: TheEngine, caller: Caller) ->
     if not 1 <= limit <= replaying.MAX_MANY:
         raise bad_field("limit", f"expected a number from 1 to {replaying.MAX_MANY}, got {limit}")
 
+    await engine.charge(caller.tenant, items=limit if given.ids is None else len(given.ids))
     made: list[replay.Replay] = []
 
     async def work(tx: Tx) -> Done:

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 from rota.api.polls import Polls
 from rota.schedules.gathering import Gatherer
 from rota.targets import TargetPolicy
+from rota.tenants.request_pace import ITEMS
 from rota.tenants.secrets import Rings, Vault
+from rota.time_slicer import TimeSlicer
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
     from rota.db import Database
     from rota.events import Bus
     from rota.tenants.request_pace import RequestPace
+    from rota.tenants.tenant import Tenant
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,8 +47,15 @@ class Engine:
     """Whether channels may use services other than webhooks."""
     metrics: Callable[[], Awaitable[tuple[str, bytes]]] | None = None
     """Figures for Prometheus, with their media type; None when they are off."""
+    slicer: TimeSlicer = field(default_factory=TimeSlicer)
+    """Computes for requests, a little at a time."""
     creating: Gatherer = field(init=False)
     """Creates single schedules, those of many requests at a time."""
+
+    async def charge(self, tenant: Tenant, *, items: int) -> None:
+        """Count a request for so many items by what it costs; `TooManyRequests` if too much."""
+        if self.pace is not None:
+            await self.pace.spend_more(tenant, (items - 1) // ITEMS)
 
     def __post_init__(self) -> None:
         gatherer = Gatherer(self.db, shards=self.shards, targets=self.targets)

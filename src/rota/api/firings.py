@@ -1,14 +1,18 @@
 """`/v1/schedules/{id}/firings` and `/v1/firings/{id}`: what became of slots, and every try."""
 
+from collections.abc import AsyncGenerator
 from datetime import timedelta
 from uuid import UUID
 
-from litestar import get
+import msgspec
+from litestar import MediaType, get
+from litestar.response import Stream
 
 from rota.api import access, cursors, models, paths, schedules, views
 from rota.api.given import AnyRequest, Caller, Named, TheEngine
 from rota.api.problems import not_found
 from rota.api.queries import Query
+from rota.clock import Clock
 from rota.db import Tx
 from rota.history import queries
 from rota.history.firing import Attempt, Firing
@@ -26,6 +30,7 @@ async def list_firings(
     query = Query(request, "status", "limit", "cursor")
     status = query.choice("status", queries.STATUSES)
     limit = query.limit(default=20)
+    await engine.charge(caller.tenant, items=limit)
     after = place(query.text("cursor"))
 
     async def work(tx: Tx) -> queries.Page:
@@ -34,8 +39,9 @@ async def list_firings(
         return await queries.of_schedule(tx, id_, statuses=statuses, after=after, limit=limit)
 
     page = await engine.db.run(work, read_only=True, tenant=caller.tenant.id)
+    items = views.encoded(page.firings, views.brief_firing)
     return models.Page(
-        items=[views.firing(each, brief=True) for each in page.firings],
+        items=await engine.slicer.run(caller.tenant.id, items),
         next_cursor=None if page.next_place is None else cursors.encode(page.next_place),
     )
 
@@ -52,18 +58,28 @@ async def get_firing(engine: TheEngine, caller: Caller, firing_id: Named) -> vie
 
 
 @get("/v1/firings/{firing_id:str}/attempts", opt=access.needs("read"))
-async def list_attempts(engine: TheEngine, caller: Caller, firing_id: Named) -> models.Page:
-    """Every try of a firing, with request and response."""
+async def list_attempts(engine: TheEngine, caller: Caller, firing_id: Named) -> Stream:
+    """Every try of a firing, with request and response: up to 25 MB, and so sent in parts."""
     id_ = paths.firing_id(firing_id)
 
     async def work(tx: Tx) -> list[Attempt]:
         return await queries.attempts(tx, await find(tx, caller, id_))
 
     tries = await engine.db.run(work, read_only=True, tenant=caller.tenant.id)
-    return models.Page(items=[views.attempt(each) for each in tries], next_cursor=None)
+    items = await engine.slicer.run(caller.tenant.id, views.encoded(tries, views.attempt))
+    return Stream(_page_of(items, engine.clock), media_type=MediaType.JSON)
 
 
 ROUTES = (list_firings, get_firing, list_attempts)
+
+
+async def _page_of(items: list[msgspec.Raw], clock: Clock) -> AsyncGenerator[bytes]:
+    """A page without another one, in parts; between two, the loop sees to others."""
+    yield b'{"items":['
+    for at, each in enumerate(items):
+        await clock.sleep(timedelta())
+        yield b"," * bool(at) + bytes(each)
+    yield b'],"next_cursor":null}'
 
 
 def place(cursor: str | None) -> queries.Place | None:

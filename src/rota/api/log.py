@@ -24,6 +24,7 @@ async def list_log(request: AnyRequest, engine: TheEngine, caller: Caller) -> mo
         since=filters.instant("since", query.text("since")),
     )
     limit = query.limit()
+    await engine.charge(caller.tenant, items=limit)
     after = _place(query.text("cursor"))
 
     async def work(tx: Tx) -> log.LogPage:
@@ -33,8 +34,9 @@ async def list_log(request: AnyRequest, engine: TheEngine, caller: Caller) -> mo
     page = await engine.db.run(
         work, isolation="repeatable_read", read_only=True, tenant=caller.tenant.id
     )
+    items = views.encoded(page.firings, views.brief_firing)
     return models.Page(
-        items=[views.firing(each, brief=True) for each in page.firings],
+        items=await engine.slicer.run(caller.tenant.id, items),
         next_cursor=None if page.next_place is None else cursors.encode(page.next_place),
     )
 

@@ -23,6 +23,8 @@ from rota.db import Tx
 from rota.schedules import sql, together
 from rota.schedules.pausing import MAX_REASON, check_future, one_line
 from rota.schedules.together import Part, Wish
+from rota.tenants.request_pace import TooManyRequests
+from rota.tenants.tenant import Tenant
 
 BUDGET: Final = timedelta(seconds=8)
 """How long a call works before it says that there is more."""
@@ -79,8 +81,8 @@ async def pause_all(request: AnyRequest, engine: TheEngine, caller: Caller) -> R
     wish = Wish(tenant_id=caller.tenant.id, tag=tag, reason=reason, until=given.until)
     ends_at = engine.clock.monotonic() + BUDGET.total_seconds()
     # Before the others are paused, which need none of it.
-    renewed = await _in_parts(engine, together.renew_some, wish, ends_at)
-    paused = await _in_parts(engine, together.pause_some, wish, ends_at)
+    renewed = await _in_parts(engine, caller.tenant, together.renew_some, wish, ends_at)
+    paused = await _in_parts(engine, caller.tenant, together.pause_some, wish, ends_at)
     engine.bus.publish(SchedulesPaused(tenant_id=wish.tenant_id, tag=tag, count=paused.changed))
     result = PauseResult(
         paused=paused.changed,
@@ -100,7 +102,7 @@ async def resume_all(request: AnyRequest, engine: TheEngine, caller: Caller) -> 
         return earlier
     wish = Wish(tenant_id=caller.tenant.id, tag=tag)
     ends_at = engine.clock.monotonic() + BUDGET.total_seconds()
-    done = await _in_parts(engine, together.resume_some, wish, ends_at)
+    done = await _in_parts(engine, caller.tenant, together.resume_some, wish, ends_at)
     engine.bus.publish(SchedulesResumed(tenant_id=wish.tenant_id, tag=tag, count=done.changed))
     result = ResumeResult(
         resumed=done.changed, completed=done.completed, more=done.last is not None
@@ -124,7 +126,9 @@ class _Step(Protocol):
     def __call__(self, tx: Tx, wish: Wish, *, after: UUID) -> Awaitable[Part]: ...
 
 
-async def _in_parts(engine: Engine, step: _Step, wish: Wish, ends_at: float) -> Part:
+async def _in_parts(
+    engine: Engine, tenant: Tenant, step: _Step, wish: Wish, ends_at: float
+) -> Part:
     """Batch after batch until nothing is left or the time is up; each is committed by itself."""
     changed = completed = 0
     after = together.START
@@ -136,6 +140,11 @@ async def _in_parts(engine: Engine, step: _Step, wish: Wish, ends_at: float) -> 
         changed += part.changed
         completed += part.completed
         if part.last is None or engine.clock.monotonic() >= ends_at:
+            return Part(changed, part.last, completed)
+        try:
+            await engine.charge(tenant, items=together.BATCH)
+        except TooManyRequests:
+            # What is done is done; the same call again goes on when the tenant may.
             return Part(changed, part.last, completed)
         after = part.last
 

@@ -33,6 +33,7 @@ from rota.tenants.create_pace import TooFast
 from rota.tenants.request_pace import TooManyRequests
 from rota.tenants.secrets import NoSecretKeys
 from rota.tenants.service import LastAdminKey
+from rota.time_slicer import TooManyAtOnce
 from rota.watch.monitor_pings import NotAMonitor
 
 if TYPE_CHECKING:
@@ -217,6 +218,7 @@ _CALLER_STATUSES: dict[type[CallerError], HTTPStatus] = {
     VersionChanged: HTTPStatus.PRECONDITION_FAILED,
     TooFast: HTTPStatus.TOO_MANY_REQUESTS,
     TooManyRequests: HTTPStatus.TOO_MANY_REQUESTS,
+    TooManyAtOnce: HTTPStatus.TOO_MANY_REQUESTS,
 }
 
 
@@ -232,7 +234,7 @@ def _from_caller(error: CallerError) -> Refused:
             headers: dict[str, str] = {}
             if isinstance(error, TooFast):
                 headers["Retry-After"] = f"{error.retry_after.total_seconds():.0f}"
-            if isinstance(error, TooManyRequests):
+            if isinstance(error, TooManyRequests | TooManyAtOnce):
                 headers["Retry-After"] = str(error.retry_after)
             return Refused(status, str(error), errors=_fields_at_fault(error), headers=headers)
 

@@ -87,7 +87,8 @@ class Query:
 
 
 def _unknown(name: str, known: tuple[str, ...]) -> str:
-    near = difflib.get_close_matches(name, known, n=1)
+    # Comparing takes as long as the name is.
+    near = difflib.get_close_matches(name[:60], known, n=1)
     if near:
         return f"there is no such parameter; did you mean {near[0]}?"
     return f"there is no such parameter; expected some of {', '.join(known) or 'none'}"

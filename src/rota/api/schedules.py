@@ -46,7 +46,10 @@ async def create_schedule(
 
 @get("/v1/schedules", opt=access.needs("read"))
 async def list_schedules(request: AnyRequest, engine: TheEngine, caller: Caller) -> models.Page:
-    """List, filter and search schedules, the newest first."""
+    """List, filter and search schedules, the newest first.
+
+    A page ends early after 2 MB of definitions; its cursor goes on from there.
+    """
     query = Query(request, *_FILTERS, "limit", "cursor")
     wanted = service.Filter(
         status=query.choice("status", _STATUSES),
@@ -58,18 +61,18 @@ async def list_schedules(request: AnyRequest, engine: TheEngine, caller: Caller)
         q=query.text("q"),
     )
     limit = query.limit()
+    await engine.charge(caller.tenant, items=limit)
     after = cursors.decode(query.text("cursor"), UUID)
 
-    async def work(tx: Tx) -> list[service.Standing]:
-        # One more than asked for tells whether there is another page.
-        return await service.page(tx, caller.tenant.id, wanted, after=after, limit=limit + 1)
+    async def work(tx: Tx) -> service.Page:
+        return await service.page(tx, caller.tenant.id, wanted, after=after, limit=limit)
 
-    found = await engine.db.run(
+    page = await engine.db.run(
         work, isolation="repeatable_read", read_only=True, tenant=caller.tenant.id
     )
-    page = found[:limit]
-    more = cursors.encode(page[-1].schedule.id) if len(found) > limit else None
-    return models.Page(items=[views.schedule(each) for each in page], next_cursor=more)
+    more = cursors.encode(page.found[-1].schedule.id) if page.has_more else None
+    items = await engine.slicer.run(caller.tenant.id, views.encoded(page.found, views.schedule))
+    return models.Page(items=items, next_cursor=more)
 
 
 @get("/v1/schedules/{schedule_id:str}", opt=access.needs("read"))

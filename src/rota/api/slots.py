@@ -17,12 +17,13 @@ from rota.db import Tx
 from rota.errors import InvalidInput
 from rota.schedules.calendars import service as calendars
 from rota.tenants.tenant import Principal
+from rota.time_slicer import Steps
 from rota.triggers.at import parse_instant
 from rota.triggers.calendars import Days, Filtered
 from rota.triggers.english import explain
 from rota.triggers.limits import require_future
 from rota.triggers.parse import parse
-from rota.triggers.preview import MAX_COUNT, preview
+from rota.triggers.preview import MAX_COUNT, each_slot
 from rota.triggers.trigger import Trigger
 from rota.triggers.warnings import warnings
 from rota.triggers.zones import zone
@@ -63,13 +64,14 @@ async def next_slots(
     query = Query(request, "count", "after")
     count = query.number("count", default=10, low=1, high=MAX_COUNT)
     id_ = paths.schedule_id(schedule_id)
+    await engine.charge(caller.tenant, items=count)
     found = await engine.db.run(
         lambda tx: schedules.standing(tx, caller, id_), read_only=True, tenant=caller.tenant.id
     )
     trigger = found.schedule.slots
     given = query.text("after")
     after = instant(given, "after", trigger.timezone) if given else engine.clock.now()
-    return _upcoming(trigger, after, count)
+    return await engine.slicer.run(caller.tenant.id, _upcoming(trigger, after, count))
 
 
 @post("/v1/preview", status_code=200, opt=access.needs("read"))
@@ -78,6 +80,7 @@ async def preview_slots(request: AnyRequest, engine: TheEngine, caller: Caller) 
     fields = await bodies.read_as(request, PreviewFields)
     if not 1 <= fields.count <= MAX_COUNT:
         raise bad_field("count", f"expected a number from 1 to {MAX_COUNT}, got {fields.count}")
+    await engine.charge(caller.tenant, items=fields.count)
     now = engine.clock.now()
     zone_name = fields.timezone or "UTC"
     after = instant(fields.after, "after", zone_name) if fields.after else now
@@ -86,7 +89,8 @@ async def preview_slots(request: AnyRequest, engine: TheEngine, caller: Caller) 
         trigger = Filtered(trigger, await _days(engine, caller, fields.calendar))
     require_future(trigger, after)
     keyed = await asked(request, caller.tenant.id)
-    return await kept_afterwards(engine, keyed, Done(_upcoming(trigger, after, fields.count)))
+    found = await engine.slicer.run(caller.tenant.id, _upcoming(trigger, after, fields.count))
+    return await kept_afterwards(engine, keyed, Done(found))
 
 
 ROUTES = (next_slots, preview_slots)
@@ -118,14 +122,15 @@ async def _days(engine: Engine, caller: Principal, name: str) -> Days:
     return await engine.db.run(work, read_only=True, tenant=caller.tenant.id)
 
 
-def _upcoming(trigger: Trigger, after: datetime, count: int) -> Upcoming:
+def _upcoming(trigger: Trigger, after: datetime, count: int) -> Steps[Upcoming]:
+    slots: list[views.Slot] = []
+    for slot in each_slot(trigger, after=after, count=count):
+        slots.append(views.Slot(utc=slot.instant, local=slot.local.isoformat(), note=slot.note))
+        yield
     return Upcoming(
         explanation=explain(trigger),
         timezone=trigger.timezone,
-        slots=[
-            views.Slot(utc=slot.instant, local=slot.local.isoformat(), note=slot.note)
-            for slot in preview(trigger, after=after, count=count)
-        ],
+        slots=slots,
         warnings=warnings(trigger, after=after),
     )
 

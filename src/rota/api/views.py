@@ -1,7 +1,8 @@
 """What callers see of schedules and firings: the API's names, ids as text, instants in UTC."""
 
+from collections.abc import Callable, Iterable
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeVar
 from uuid import UUID
 
 import msgspec
@@ -14,6 +15,9 @@ from rota.schedules.reading import Standing
 from rota.tenants import tenant as tenants
 from rota.tenants.sql import KeyInfo
 from rota.tenants.tenant import Scope
+from rota.time_slicer import Steps
+
+T = TypeVar("T")
 
 EXCERPT = 500
 """Characters of a result that a list shows."""
@@ -209,6 +213,11 @@ def firing(each: history.Firing, *, brief: bool = False) -> Firing:
     )
 
 
+def brief_firing(each: history.Firing) -> Firing:
+    """A firing as a list shows it."""
+    return firing(each, brief=True)
+
+
 def attempt(each: history.Attempt) -> Attempt:
     """A try as the API shows it; what is no text in a body shows as replacement characters."""
     body = each.response_body
@@ -226,6 +235,15 @@ def attempt(each: history.Attempt) -> Attempt:
         step=each.step,
         compensating=each.compensating,
     )
+
+
+def encoded(found: Iterable[T], view: Callable[[T], Any]) -> Steps[list[msgspec.Raw]]:
+    """Each as it is seen, written as JSON: a thousand at once would keep the loop for long."""
+    items: list[msgspec.Raw] = []
+    for each in found:
+        items.append(msgspec.Raw(msgspec.json.encode(view(each))))
+        yield
+    return items
 
 
 def schedule_id(id_: UUID) -> str:

@@ -12,6 +12,8 @@ from rota.targets import TargetPolicy
 from rota.tenants.authenticate import Authenticator
 from rota.tenants.request_pace import RequestPace
 from rota.tenants.secrets import Rings, Vault
+from rota.tenants.tenant import Tenant
+from rota.time_slicer import TimeSlicer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,5 +40,12 @@ class Desk:
     """What became of schedules, day by day, remembered."""
     apprise: bool = False
     """Whether channels may use services other than webhooks."""
+    slicer: TimeSlicer = field(default_factory=TimeSlicer)
+    """Computes for requests, a little at a time."""
     forecasts: Forecasts = field(default_factory=Forecasts)
     """The latest look ahead for each tenant."""
+
+    async def charge(self, tenant: Tenant, count: int) -> None:
+        """Count a request as so many more; `TooManyRequests` when the tenant may not have them."""
+        if self.pace is not None:
+            await self.pace.spend_more(tenant, count)

@@ -4,7 +4,6 @@ Nothing is lost by editing: what is untouched in the form is not sent at all (`c
 field that the form does not know stands in "Other fields" as JSON.
 """
 
-import json
 import re
 from collections.abc import Callable, Mapping
 from typing import Any, Final, cast
@@ -221,4 +220,5 @@ def from_json(text: str) -> Any:
 
 
 def to_json(value: object) -> str:
-    return json.dumps(value, indent=2, ensure_ascii=False)
+    # In C: with line breaks, the standard library would take 50 ms for 256 kB.
+    return msgspec.json.format(msgspec.json.encode(value), indent=2).decode()

@@ -11,6 +11,7 @@ from rota.dashboard import forecast, forecast_herds
 from rota.schedules import ahead
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
     from datetime import datetime
     from uuid import UUID
 
@@ -53,11 +54,19 @@ class Forecasts:
         # One at a time: a forecast takes a core, and the schedulers want theirs.
         self._turn = asyncio.Lock()
 
-    async def of(self, tenant_id: UUID, *, db: Database, clock: Clock) -> Forecast:
-        """At most a minute old."""
+    async def of(
+        self,
+        tenant_id: UUID,
+        *,
+        db: Database,
+        clock: Clock,
+        charge: Callable[[], Awaitable[None]],
+    ) -> Forecast:
+        """At most a minute old; a new one is charged."""
         found = self._fresh(tenant_id, clock)
         if found is not None:
             return found
+        await charge()
         async with self._turn:
             # Somebody may have asked for the same meanwhile.
             found = self._fresh(tenant_id, clock) or await _make(tenant_id, db, clock)

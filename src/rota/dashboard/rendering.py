@@ -11,7 +11,9 @@ from litestar.datastructures import Cookie
 from litestar.response import Redirect
 
 from rota.dashboard import headers, shown
+from rota.dashboard.desk import Desk
 from rota.dashboard.doors import Visitor
+from rota.time_slicer import Steps
 from rota.version import __version__
 
 _TEMPLATES = Path(__file__).parent / "templates"
@@ -55,6 +57,27 @@ def page(
         headers=dict(headers.PAGE),
         cookies=list(cookies),
     )
+
+
+async def large_page(
+    template: str, *, desk: Desk, visitor: Visitor, section: str, **values: Any
+) -> Response[str]:
+    """A page that may be megabytes long, rendered a little at a time."""
+    stream = (
+        environment()
+        .get_template(template)
+        .generate(visitor=visitor, section=section, code=HTTPStatus.OK, **values)
+    )
+
+    def steps() -> Steps[str]:
+        pieces: list[str] = []
+        for piece in stream:
+            pieces.append(piece)
+            yield
+        return "".join(pieces)
+
+    text = await desk.slicer.run(visitor.principal.tenant.id, steps())
+    return Response(text, media_type=MediaType.HTML, headers=dict(headers.PAGE))
 
 
 def part(template: str, *, visitor: Visitor | None, **values: Any) -> str:

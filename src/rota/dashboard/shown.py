@@ -35,6 +35,11 @@ TONES: Final = {
 
 _MOST_LONGER: Final = 8
 _SHORT: Final = 1_000
+_MAX_INDENTED: Final = 16 * 1024
+"""Characters of JSON that are indented: more takes long, and nobody reads it."""
+MAX_SHOWN: Final = 64 * 1024
+"""Characters of a body that a page shows."""
+_CUT: Final = "\n… cut off here; the API has all of it"
 
 
 def tone(status: str | None) -> str:
@@ -45,12 +50,14 @@ def tone(status: str | None) -> str:
 def pretty(value: object) -> str:
     """JSON for reading; text that is no JSON, and what would be far longer for it, as it is."""
     if isinstance(value, bytes):
-        value = value.decode("utf-8", errors="replace")
+        value = value[: 4 * MAX_SHOWN + 1].decode("utf-8", errors="replace")
     try:
-        if isinstance(value, str):
-            return _indented(json.loads(value), most=_MOST_LONGER * len(value) + _SHORT) or value
-        plain = json.dumps(value, ensure_ascii=False, default=str)
-        return _indented(value, most=_MOST_LONGER * len(plain) + _SHORT) or plain
+        is_text = isinstance(value, str)
+        plain = value if is_text else json.dumps(value, ensure_ascii=False, default=str)
+        if len(plain) > _MAX_INDENTED:
+            return plain if len(plain) <= MAX_SHOWN else plain[:MAX_SHOWN] + _CUT
+        read: object = json.loads(plain) if is_text else value
+        return _indented(read, most=_MOST_LONGER * len(plain) + _SHORT) or plain
     except (ValueError, RecursionError):
         return str(value)
 

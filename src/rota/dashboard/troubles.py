@@ -14,6 +14,7 @@ from rota.dashboard.refusals import NotSignedIn, PageRefused
 from rota.errors import CallerError, TemporaryError
 from rota.events import Bus
 from rota.tenants.request_pace import TooManyRequests
+from rota.time_slicer import TooManyAtOnce
 
 _AWAY = "The database is away or busy: try again in a moment."
 _FAULT = "A fault of the server; it has been logged."
@@ -41,7 +42,7 @@ def handler(bus: Bus) -> Callable[[AnyRequest, Exception], Response[Any]]:
         if status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE:
             # There is more of the body than was read, so the connection cannot be used again.
             shown.headers["Connection"] = "close"
-        if isinstance(error, TooManyRequests):
+        if isinstance(error, TooManyRequests | TooManyAtOnce):
             shown.headers["Retry-After"] = str(error.retry_after)
         return shown
 
@@ -64,7 +65,7 @@ def read(error: Exception) -> tuple[HTTPStatus, str]:
         return error.status, error.detail
     if isinstance(error, HTTPException):
         return HTTPStatus(error.status_code), error.detail
-    if isinstance(error, TooManyRequests):
+    if isinstance(error, TooManyRequests | TooManyAtOnce):
         return HTTPStatus.TOO_MANY_REQUESTS, _sentence(error)
     if isinstance(error, CallerError):
         return HTTPStatus.BAD_REQUEST, str(error)

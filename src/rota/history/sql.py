@@ -102,7 +102,7 @@ ATTEMPTS: LiteralString = (
     + TOLD
     + """) AS a
      WHERE a.firing_id = $1 AND a.scheduled_for BETWEEN $2 AND $3
-     ORDER BY a.attempt
+     ORDER BY a.attempt LIMIT $4 OFFSET $5
 """
 )
 

@@ -33,5 +33,6 @@ def pages(engine: Engine, feeds: Feeds | None = None) -> Router:
         targets=engine.targets,
         apprise=engine.apprise,
         public_url=engine.public_url,
+        slicer=engine.slicer,
     )
     return dashboard.routes(desk, opt=access.PUBLIC)

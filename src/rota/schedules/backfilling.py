@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from rota.db import Tx
     from rota.tenants.tenant import Tenant
+    from rota.time_slicer import Steps, TimeSlicer
     from rota.triggers.trigger import Trigger
 
 MAX_SLOTS: Final = 1_000
@@ -45,11 +46,19 @@ class Filled:
 
 
 async def backfill(
-    tx: Tx, tenant: Tenant, schedule_id: UUID, *, since: datetime, until: datetime
+    tx: Tx,
+    tenant: Tenant,
+    schedule_id: UUID,
+    *,
+    since: datetime,
+    until: datetime,
+    slicer: TimeSlicer,
 ) -> Filled:
     """Fire every slot from `since` up to, and without, `until`."""
     schedule, now = await hold(tx, tenant.id, schedule_id)
-    slots = slots_between(schedule.trigger, since=since, until=until, now=now)
+    slots = await slicer.run(
+        tenant.id, slots_between(schedule.trigger, since=since, until=until, now=now)
+    )
     # A firing pass that looked before these were there must not advance the timer on what it saw.
     await timers.touch(tx, schedule_id)
     live = bool(await live_sql.lock_live(tx, schedule_id))
@@ -61,7 +70,7 @@ async def backfill(
 
 def slots_between(
     trigger: Trigger, *, since: datetime, until: datetime, now: datetime
-) -> list[datetime]:
+) -> Steps[list[datetime]]:
     """The slots of a range that has passed; InvalidInput when it has not, or holds too many."""
     if since < _FIRST:
         raise InvalidInput(
@@ -80,7 +89,10 @@ def slots_between(
             f"Invalid from: the schedule has no slots to fire: it fires {explain(trigger)}",
             field="from",
         )
-    found = list(islice(_slots(trigger, since, until), MAX_SLOTS + 1))
+    found: list[datetime] = []
+    for slot in islice(_slots(trigger, since, until), MAX_SLOTS + 1):
+        found.append(slot)
+        yield
     if len(found) > MAX_SLOTS:
         raise InvalidInput(
             f"Invalid to: expected at most {MAX_SLOTS:,} slots, got more: "

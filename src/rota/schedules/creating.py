@@ -6,9 +6,9 @@ nobody will fire, nor a timer of nothing (F10).
 
 from __future__ import annotations
 
-import asyncio
 from collections import Counter
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from rota.errors import CallerError
@@ -20,6 +20,7 @@ from rota.schedules.draft import stripped
 from rota.schedules.errors import DuplicateKey, InvalidSchedule, Problem
 from rota.schedules.making import Made, anchor
 from rota.targets import OPEN, TargetPolicy
+from rota.time_slicer import SOME, TimeSlicer
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from rota.schedules.fields import Parsed
     from rota.schedules.saved import Saved
     from rota.tenants.tenant import Tenant
+    from rota.time_slicer import Steps
 
 __all__ = [
     "MAX_MANY",
@@ -117,7 +119,7 @@ async def create_many(
     targets: TargetPolicy = OPEN,
 ) -> list[Saved]:
     """All of them, or none, in a transaction of their own."""
-    batch = await read_many(db, tenant, items, targets=targets)
+    batch = await read_many(db, tenant, items, targets=targets, slicer=TimeSlicer())
     return await db.run(lambda tx: store_many(tx, tenant, batch, shards=shards))
 
 
@@ -204,6 +206,7 @@ async def read_many(
     *,
     targets: TargetPolicy = OPEN,
     memory: Memory | None = None,
+    slicer: TimeSlicer,
 ) -> Batch:
     """What the items say, before any of them is stored; `memory` is as in `create_each`."""
     if len(items) > MAX_MANY:
@@ -225,12 +228,19 @@ async def read_many(
         memory=memory,
     )
 
-    def read() -> list[Draft | InvalidSchedule]:
-        return [reader.draft(each) for each in items]
+    # Before the transaction, which would hold its locks for as long.
+    return Batch(now, await slicer.run(tenant.id, _read(reader, items)))
 
-    # In a thread, and before the transaction: a second of work here must neither keep the loop
-    # from firing nor hold locks.
-    return Batch(now, await asyncio.to_thread(read))
+
+def _read(
+    reader: Reader, items: Sequence[Mapping[str, object]]
+) -> Steps[list[Draft | InvalidSchedule]]:
+    found: list[Draft | InvalidSchedule] = []
+    for at, each in enumerate(items):
+        found.append(reader.draft(each))
+        if at % SOME == 0:
+            yield
+    return found
 
 
 async def _refused(tx: Tx, tenant: Tenant, drafts: Sequence[Draft]) -> dict[str, InvalidSchedule]:
@@ -242,13 +252,16 @@ async def _refused(tx: Tx, tenant: Tenant, drafts: Sequence[Draft]) -> dict[str,
 
 def _refuse_all(wrong: Mapping[int, InvalidSchedule]) -> None:
     """Nothing, or all that is wrong with the items at these places."""
-    problems = [
-        Problem(f"items[{at}].{problem.field}", problem.message)
-        for at, each in wrong.items()
-        for problem in each.problems
-    ]
-    if problems:
-        raise InvalidSchedule(tuple(problems[:_MOST_PROBLEMS]))
+    problems = islice(
+        (
+            Problem(f"items[{at}].{problem.field}", problem.message)
+            for at, each in wrong.items()
+            for problem in each.problems
+        ),
+        _MOST_PROBLEMS,
+    )
+    if found := tuple(problems):
+        raise InvalidSchedule(found)
 
 
 def _refuse_twins(drafts: Sequence[Draft]) -> None:

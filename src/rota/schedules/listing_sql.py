@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING, Final, LiteralString, NamedTuple
 from uuid import UUID
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import AsyncGenerator, Sequence
     from datetime import timedelta
 
     from rota.db import Row, Tx
 
+MAX_LARGE: Final = 2
+"""Schedules with large definitions that one statement reads."""
 LAST: Final = UUID(int=2**128 - 1)
 """After every schedule: where a list begins."""
 
@@ -56,6 +58,13 @@ _BY_IDS: LiteralString = """
             WHERE f.schedule_id = s.id AND f.status IN ('succeeded', 'dead', 'cancelled')
             ORDER BY f.scheduled_for DESC LIMIT 1) ended ON true
      ORDER BY s.id DESC
+"""
+
+# Stored compressed or elsewhere, and so perhaps large; its size is not known without reading it.
+_LARGE: LiteralString = """
+    SELECT id FROM schedules
+     WHERE tenant_id = $1 AND id = ANY ($2::uuid[])
+       AND (pg_column_size(definition) > 1000 OR calendar IS NOT NULL)
 """
 
 # Each status by itself: the newest of each are side by side in the index, those of two are not. By
@@ -132,6 +141,23 @@ _WRITE_WORDS: LiteralString = """
 
 async def by_ids(tx: Tx, tenant_id: UUID, ids: Sequence[UUID]) -> list[Row]:
     return await tx.fetch(_BY_IDS, tenant_id, list(ids))
+
+
+async def in_parts(tx: Tx, tenant_id: UUID, ids: Sequence[UUID]) -> AsyncGenerator[list[Row]]:
+    """The same in a few statements, in the order of the ids: no answer holds many large ones."""
+    if len(ids) <= MAX_LARGE:
+        yield await by_ids(tx, tenant_id, ids)
+        return
+    large = {row[0] for row in await tx.fetch(_LARGE, tenant_id, list(ids))}
+    part: list[UUID] = []
+    count = 0
+    for id_ in ids:
+        if count == MAX_LARGE and id_ in large:
+            yield await by_ids(tx, tenant_id, part)
+            part, count = [], 0
+        part.append(id_)
+        count += id_ in large
+    yield await by_ids(tx, tenant_id, part)
 
 
 async def all_of(tx: Tx, tenant_id: UUID, after: UUID, limit: int) -> list[UUID]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import islice
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from rota import ids
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from rota.schedules.schedule import Status
     from rota.tenants.tenant import Tenant
 
-STEP: Final = 2_500
+STEP: Final = 1_000
 """In one statement: between two, the loop sees to others."""
 
 
@@ -64,25 +65,31 @@ async def store(
     drafts = await _with_calendars(tx, tenant, drafts, anchor(now))
     drafts = await _with_queues(tx, tenant, drafts)
     await _check_quota(tx, tenant, len(drafts))
-    made = ids.several(len(drafts), at=now)
-    left_out: set[UUID] = set()
     few = len(drafts) <= making_sql.FEW
+    fresh = ids.several(len(drafts), at=now)
+    first: UUID | None = None
+    stored: list[Made] = []
     for start in range(0, len(drafts), STEP):
-        left_out |= await making_sql.make(
+        part = drafts[start : start + STEP]
+        made = list(islice(fresh, len(part)))
+        first = first or made[0]
+        is_last = start + STEP >= len(drafts)
+        left_out = await making_sql.make(
             tx,
             tenant.id,
-            made[start : start + STEP],
-            drafts[start : start + STEP],
+            made,
+            part,
             shards=shards,
             anchor_at=anchor(now),
             at=now,
             with_words=few,
-            put_off=None if few or start else (min(made), max(made)),
+            put_off=(first, made[-1]) if is_last and not few else None,
         )
-    pairs = zip(made, drafts, strict=True)
-    stored = [Made(id_, each, each.warnings) for id_, each in pairs]
-    if left_out:
-        stored = [each for each in stored if each.id not in left_out]
+        stored += [
+            Made(id_, each, each.warnings)
+            for id_, each in zip(made, part, strict=True)
+            if id_ not in left_out
+        ]
     return await _linked(tx, tenant, stored, shards=shards, now=now)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from rota.targets.errors import Problem, show
 
@@ -85,6 +85,9 @@ _ELSEWHERE = {
     "heartbeat": "monitor",
     "calendars": "calendar",
 }
+MAX_UNKNOWN: Final = 8
+"""Unknown names that are told one by one: for each, a near one is looked for."""
+
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
 
@@ -100,8 +103,12 @@ def foreign(target: str | None) -> dict[str, str]:
 
 
 def unknown(names: Iterable[str]) -> Iterator[Problem]:
-    """A problem for every name that cannot be given."""
-    for name in sorted(set(names) - FIELDS):
+    """A problem for every name that cannot be given; of many, for the first few."""
+    wrong = sorted(set(names) - FIELDS)
+    if len(wrong) > MAX_UNKNOWN:
+        most = f"Expected fields that there are, got {len(wrong):,} that there are not"
+        yield Problem(wrong[0][:60], most)
+    for name in wrong[:MAX_UNKNOWN]:
         shown = name[:60]
         if name in READ_ONLY:
             yield Problem(shown, f"Invalid {shown}: it is set by Rota; leave it out")

@@ -6,7 +6,7 @@ Everything is read for one tenant; a schedule of another looks like none at all.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from rota.schedules import listing_sql as listing
 from rota.schedules import sql
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from rota.schedules.saved import Saved
     from rota.schedules.schedule import Schedule
 
+MAX_PAGE_BYTES: Final = 2 * 1024 * 1024
 _STATUSES: Final = ("active", "paused", "completed")
 
 
@@ -41,6 +42,13 @@ class Standing:
     expected_at: datetime | None = None
     """Of a monitor: when the next ping is due."""
     last_ping_at: datetime | None = None
+
+
+class Page(NamedTuple):
+    """Some schedules, the newest first, and whether there are more."""
+
+    found: list[Standing]
+    has_more: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,15 +74,24 @@ class Filter:
         return None if len(left) == len(_STATUSES) else left
 
 
-async def page(
-    tx: Tx, tenant_id: UUID, wanted: Filter, *, after: UUID | None, limit: int
-) -> list[Standing]:
+async def page(tx: Tx, tenant_id: UUID, wanted: Filter, *, after: UUID | None, limit: int) -> Page:
     """The newest schedules that fit, from the one after `after` on.
 
-    In two statements: a transaction that sees one snapshot misses none between them.
+    The page ends early when it has `MAX_PAGE_BYTES` of definitions: a thousand payloads at their
+    limit would be 256 MB. A transaction that sees one snapshot misses none between the statements.
     """
-    found = await _find(tx, tenant_id, wanted, after=after or listing.LAST, limit=limit)
-    return await several(tx, tenant_id, found) if found else []
+    # One more than asked for tells whether there is another page.
+    found = await _find(tx, tenant_id, wanted, after=after or listing.LAST, limit=limit + 1)
+    has_more = len(found) > limit
+    ids = found[:limit]
+    standings: list[Standing] = []
+    size = 0
+    async for rows in listing.in_parts(tx, tenant_id, ids):
+        standings += [_standing(row) for row in rows]
+        size += sum(len(row["definition"]) for row in rows)
+        if size > MAX_PAGE_BYTES:
+            break
+    return Page(standings, has_more or len(standings) < len(ids))
 
 
 async def find(tx: Tx, tenant_id: UUID, schedule_id: UUID) -> Standing | None:

@@ -25,7 +25,7 @@ from rota.schedules.creating import (
 )
 from rota.schedules.making import Made
 from rota.schedules.pausing import pause
-from rota.schedules.reading import Filter, Standing, find, fresh, page, several
+from rota.schedules.reading import Filter, Page, Standing, find, fresh, page, several
 from rota.schedules.running import Run, trigger_now
 from rota.schedules.saved import Saved
 
@@ -33,6 +33,7 @@ __all__ = [
     "MAX_MANY",
     "Filter",
     "Made",
+    "Page",
     "Run",
     "Saved",
     "Standing",

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 GROW_SECONDS: Final = 0.1
 """A handful that was spent within this was too small: the next is twice as large."""
@@ -33,7 +33,7 @@ class Taken:
     ahead: float
     """By how many seconds the bucket is behind a full one, afterwards."""
     retry_after: float
-    """Seconds until there is another token; 0 when there is one."""
+    """Seconds until there are as many as were needed, or one more; 0 when there are."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,20 +53,32 @@ class Bucket:
         """The most that one node takes at once: a tenth of a second's, so that others get some."""
         return max(1, min(MOST, int(self.rate * GROW_SECONDS)))
 
-    def take(self, wanted: int, *, ahead: float) -> Taken:
-        """Up to so many tokens out of a bucket that lacks `ahead` seconds of being full."""
+    def take(self, wanted: int, *, ahead: float, least: int = 1) -> Taken:
+        """Up to so many tokens out of a bucket that lacks `ahead` seconds of being full.
+
+        None when there are not at least so many: whoever needs them all waits for them all.
+        """
         # Never emptier than empty: after a slower rate, or a step of the clock, it would stay shut.
         ahead = min(max(0.0, ahead), self.burst / self.rate)
-        count = max(0, min(wanted, math.floor(self.burst - ahead * self.rate + _SLACK)))
+        there = math.floor(self.burst - ahead * self.rate + _SLACK)
+        count = min(wanted, there) if there >= least else 0
         ahead += count / self.rate
-        missing = (1 - (self.burst - ahead * self.rate)) / self.rate
+        missing = ((1 if count else least) - (self.burst - ahead * self.rate)) / self.rate
         return Taken(count, ahead, missing if missing > _SLACK else 0.0)
+
+
+class _Refused(NamedTuple):
+    """How many tokens there were not, and until when that is believed."""
+
+    needed: int
+    retry_at: float
+    ask_at: float
 
 
 class Purse:
     """One node's tokens of one tenant. `now` is any clock that never goes back, in seconds."""
 
-    __slots__ = ("_ask_at", "_filled_at", "_retry_at", "handful", "tokens")
+    __slots__ = ("_ask_at", "_filled_at", "_many", "_retry_at", "handful", "tokens")
 
     def __init__(self) -> None:
         self.tokens = 0
@@ -75,6 +87,7 @@ class Purse:
         self._filled_at = -math.inf
         self._retry_at = -math.inf
         self._ask_at = -math.inf
+        self._many = _Refused(0, -math.inf, -math.inf)
 
     def spend(self, now: float) -> bool:
         """Whether there was a token; it is gone."""
@@ -88,6 +101,25 @@ class Purse:
     def wait(self, now: float) -> float | None:
         """For how many seconds there is nothing to be had; None when the bucket may be asked."""
         return None if now >= self._ask_at else max(0.0, self._retry_at - now)
+
+    def take(self, most: int, now: float) -> int:
+        """Up to so many tokens; they are gone."""
+        if now - self._filled_at > KEEP_SECONDS:
+            self.tokens = 0
+        taken = min(most, self.tokens)
+        self.tokens -= taken
+        return taken
+
+    def refused(self, count: int, now: float, retry_after: float) -> None:
+        """Note that the bucket had fewer than so many."""
+        ask_at = now + min(retry_after, ASK_SECONDS)
+        self._many = _Refused(count, now + retry_after, ask_at)
+
+    def wait_for(self, count: int, now: float) -> float | None:
+        """For how many seconds there are not so many; None when the bucket may be asked."""
+        last = self._many
+        known = count >= last.needed and now < last.ask_at
+        return max(0.0, last.retry_at - now) if known else None
 
     def is_low(self, now: float) -> bool:
         """Whether to ask for more before the last is spent, so that nobody waits for it."""

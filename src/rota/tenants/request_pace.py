@@ -24,6 +24,10 @@ if TYPE_CHECKING:
     from rota.db import Database, Tx
     from rota.tenants.tenant import Tenant
 
+ITEMS: Final = 100
+"""So many slots, schedules or rows count as one request."""
+BYTES: Final = 64 * 1024
+"""So many bytes of a body count as a request more."""
 BURST_SECONDS: Final = 2.0
 """What a bucket holds when nothing else is said: so many seconds of its rate."""
 _MOST_REMEMBERED: Final = 10_000
@@ -48,7 +52,8 @@ class TooManyRequests(CallerError):
     def __init__(self, rate: float, retry_after: float) -> None:
         self.retry_after = max(1, math.ceil(retry_after))
         super().__init__(
-            f"expected at most {rate:g} requests a second of this tenant, got more. "
+            f"expected at most {rate:g} requests a second of this tenant, got more "
+            "(a long request counts as several). "
             f"Try again in {self.retry_after} s"
         )
 
@@ -69,6 +74,39 @@ class RequestPace:
         self._burst_seconds = burst / rate if burst and rate else BURST_SECONDS
         self._purses: OrderedDict[UUID, Purse] = OrderedDict()
         self._leases: dict[UUID, asyncio.Task[None]] = {}
+
+    async def spend_more(self, tenant: Tenant, count: int) -> None:
+        """Count a request of the tenant, which was counted as one, as so many more.
+
+        `TooManyRequests`, and nothing is counted, when it may not have as many now. One that costs
+        more than the tenant may save up is let through when all of that is there.
+        """
+        bucket = self._bucket(tenant)
+        if bucket is None or count <= 0:
+            return
+        purse = self._purse(tenant.id)
+        count = min(count, bucket.burst - 1)
+        own = purse.take(count, self._clock.monotonic())
+        try:
+            await self._take_all(tenant.id, bucket, purse, count - own)
+        except BaseException:
+            purse.tokens += own
+            raise
+
+    async def _take_all(self, tenant_id: UUID, bucket: Bucket, purse: Purse, count: int) -> None:
+        if count <= 0:
+            return
+        wait = purse.wait_for(count, self._clock.monotonic())
+        if wait is None:
+            # A commit in doubt is made again: at worst these are lost.
+            taken = await self._db.run(
+                lambda tx: take(tx, tenant_id, bucket, count, least=count), repeatable=True
+            )
+            if taken.count:
+                return
+            wait = taken.retry_after
+            purse.refused(count, self._clock.monotonic(), wait)
+        raise TooManyRequests(bucket.rate, wait)
 
     async def spend(self, tenant: Tenant) -> None:
         """Count one request of the tenant; `TooManyRequests` when it may have none now."""
@@ -115,7 +153,7 @@ class RequestPace:
         purse.fill(self._clock.monotonic(), taken, bucket.handful)
 
 
-async def take(tx: Tx, tenant_id: UUID, bucket: Bucket, wanted: int) -> Taken:
+async def take(tx: Tx, tenant_id: UUID, bucket: Bucket, wanted: int, *, least: int = 1) -> Taken:
     """Up to so many tokens out of the tenant's bucket, by the database's clock."""
     row = await tx.fetch_row(_LOCK, tenant_id)
     if row is None:
@@ -123,11 +161,11 @@ async def take(tx: Tx, tenant_id: UUID, bucket: Bucket, wanted: int) -> Taken:
         row = await tx.fetch_row(_LOCK, tenant_id)
     if row is None:
         # The tenant is being deleted; its key is refused in a moment.
-        return Taken(1, 0.0, 0.0)
+        return Taken(least, 0.0, 0.0)
     spent_until: datetime = row["spent_until"]
     now: datetime = row["now"]
     ahead = (spent_until - now).total_seconds()
-    taken = bucket.take(wanted, ahead=ahead)
+    taken = bucket.take(wanted, ahead=ahead, least=least)
     if taken.count or taken.ahead < ahead:
         await tx.execute(_SPEND, tenant_id, now + timedelta(seconds=taken.ahead))
     return taken

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rota.api import bodies
+from rota.api import parsing
 from rota.api.problems import Refused
+from rota.time_slicer import run_at_once
 
 REFUSED: list[tuple[bytes, str]] = [
     (b'{"a": 1, "a": 2}', "'a' is more than once"),
@@ -41,7 +42,7 @@ REFUSED: list[tuple[bytes, str]] = [
 @pytest.mark.parametrize(("content", "words"), REFUSED, ids=lambda each: str(each)[:40])
 def test_what_is_not_plain_json_is_refused_in_words(content: bytes, words: str) -> None:
     with pytest.raises(Refused) as refused:
-        bodies.parsed(content)
+        run_at_once(parsing.value(content))
     assert refused.value.status == 400
     assert words in refused.value.detail
     assert len(refused.value.detail) < 300
@@ -52,7 +53,7 @@ def test_what_is_not_plain_json_is_refused_in_words(content: bytes, words: str) 
     [b'{"a:b": "c:d:", ":": {":": ":"}}', b'{"\\u003a": 1, "x\\u003a": ":"}', b'{"a":{"a":1}}'],
 )
 def test_colons_in_names_and_texts_are_no_trouble(content: bytes) -> None:
-    assert bodies.parsed(content) == json.loads(content)
+    assert run_at_once(parsing.value(content)) == json.loads(content)
 
 
 texts = st.text(st.sampled_from('ab:"\\\u003aé\n'), max_size=4)
@@ -66,7 +67,7 @@ values = st.recursive(
 @given(value=values, ascii_only=st.booleans(), indent=st.sampled_from([None, 2]))
 def test_whatever_is_written_reads_back(value: Any, ascii_only: bool, indent: int | None) -> None:
     content = json.dumps(value, ensure_ascii=ascii_only, indent=indent).encode()
-    assert bodies.parsed(content) == value
+    assert run_at_once(parsing.value(content)) == value
 
 
 @given(
@@ -86,4 +87,4 @@ def test_a_name_that_comes_twice_is_never_passed_over(
     ]
     members.append(f"{other if escaped else json.dumps(name)}: {json.dumps(again)}")
     with pytest.raises(Refused, match="more than once"):
-        bodies.parsed(f'{{"outer": [{{{", ".join(members)}}}]}}'.encode())
+        run_at_once(parsing.value(f'{{"outer": [{{{", ".join(members)}}}]}}'.encode()))

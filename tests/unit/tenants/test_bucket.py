@@ -116,3 +116,22 @@ def test_a_purse_never_gives_more_than_was_put_in(steps: list[str | int | float]
             now += step
         assert spent <= put
         assert 1 <= purse.handful <= 10
+
+
+def test_who_needs_many_gets_all_of_them_or_none_and_hears_when_there_are_enough() -> None:
+    bucket = Bucket(rate=10, burst=20)
+    assert bucket.take(20, ahead=0, least=20).count == 20
+    short = bucket.take(15, ahead=1.0, least=15)
+    assert short.count == 0
+    assert short.ahead == 1.0
+    assert short.retry_after == pytest.approx(0.5)
+
+
+def test_a_purse_remembers_that_there_were_not_so_many() -> None:
+    purse = Purse()
+    assert purse.wait_for(50, 0.0) is None
+    purse.refused(50, 0.0, 0.4)
+    assert purse.wait_for(50, 0.1) == pytest.approx(0.3)
+    # Fewer may be there; and after a while the bucket is asked again.
+    assert purse.wait_for(49, 0.1) is None
+    assert purse.wait_for(50, 0.5) is None

@@ -51,8 +51,9 @@ async def firing(desk: TheDesk, visitor: TheVisitor, firing_id: Named) -> Respon
         )
 
     found = await desk.db.run(work, read_only=True, tenant=tenant)
-    return rendering.page(
+    return await rendering.large_page(
         "firing.html",
+        desk=desk,
         visitor=visitor,
         section="schedules",
         now=found.now,
@@ -106,4 +107,7 @@ ROUTES = (firing, cancel_firing, replay_firing)
 
 
 def _curl(request: dict[str, Any]) -> str | None:
-    return curl.command(request) if "url" in request else None
+    """The request as a command; None of one that has no address, or a body too long to paste."""
+    if "url" not in request or len(str(request.get("body") or "")) > shown.MAX_SHOWN:
+        return None
+    return curl.command(request)

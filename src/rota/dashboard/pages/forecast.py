@@ -1,6 +1,7 @@
 """The forecast: what fires in the next seven days, and where it comes in herds."""
 
 from http import HTTPStatus
+from typing import Final
 
 from litestar import Response, get
 
@@ -10,13 +11,22 @@ from rota.errors import InvalidInput
 from rota.triggers.civil import floor_second, instant_at
 from rota.triggers.zones import names, zone
 
+COST: Final = 100
+"""Requests that a new forecast counts as, besides its own."""
+
 
 @get("/forecast", opt=doors.needs("read"))
 async def forecast(request: AnyRequest, desk: TheDesk, visitor: TheVisitor) -> Response[str]:
     """A heat map of the hours, on the clock that the address names, and the busiest seconds."""
     asked = request.query_params.get("tz", "").strip()[:60]
     shown, wrong = _zone(asked)
-    found = await desk.forecasts.of(visitor.principal.tenant.id, db=desk.db, clock=desk.clock)
+    tenant = visitor.principal.tenant
+    found = await desk.forecasts.of(
+        tenant.id,
+        db=desk.db,
+        clock=desk.clock,
+        charge=lambda: desk.charge(tenant, COST),
+    )
     busiest = max(found.hours)
     at = found.range.hour + found.hours.index(busiest) * forecast_grid.HOUR
     return rendering.page(

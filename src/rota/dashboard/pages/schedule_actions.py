@@ -112,6 +112,7 @@ async def backfill_schedule(
             asked.id,
             since=parse_instant(since, clock),
             until=parse_instant(until, clock),
+            slicer=asked.desk.slicer,
         )
         return len(filled.firings)
 

@@ -63,13 +63,13 @@ async def _listed(
     place = None if after is None else paths.schedule_id(after)
     tenant = visitor.principal.tenant.id
 
-    async def work(tx: Tx) -> tuple[datetime, list[Standing], dict[UUID, Any]]:
+    async def work(tx: Tx) -> tuple[datetime, schedules.Page, dict[UUID, Any]]:
         now = await tx.fetch_value("SELECT clock_timestamp()")
-        found = await schedules.page(tx, tenant, wanted, after=place, limit=PAGE + 1)
-        return now, found, await strips(tx, [each.schedule.id for each in found[:PAGE]])
+        page = await schedules.page(tx, tenant, wanted, after=place, limit=PAGE)
+        return now, page, await strips(tx, [each.schedule.id for each in page.found])
 
-    now, found, outcomes = await desk.db.run(work, read_only=True, tenant=tenant)
-    rows = [_row(each, outcomes.get(each.schedule.id, [])) for each in found[:PAGE]]
+    now, page, outcomes = await desk.db.run(work, read_only=True, tenant=tenant)
+    rows = [_row(each, outcomes.get(each.schedule.id, [])) for each in page.found]
     chosen = {"q": q, "tag": tag, "status": status}
     return rendering.page(
         "schedules.html",
@@ -85,7 +85,7 @@ async def _listed(
         filtered=any(chosen.values()),
         first_page=place is None,
         here=_address(chosen),
-        next_page=_next(chosen, rows[-1].standing) if len(found) > PAGE else None,
+        next_page=_next(chosen, rows[-1].standing) if page.has_more else None,
         strip=strip,
         chosen=chosen,
     )

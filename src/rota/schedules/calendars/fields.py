@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from rota.schedules.calendars import countries, spans
 from rota.schedules.calendars.calendar import Rules
 from rota.schedules.errors import InvalidSchedule, Problem
+from rota.schedules.names import MAX_UNKNOWN
 from rota.schedules.values import Values
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ def check_name(name: str) -> None:
 def read(given: Mapping[str, object]) -> Rules:
     """The rules that the fields describe; `InvalidCalendar` with all that is wrong."""
     values = Values(given)
-    for name in sorted(set(given) - _FIELDS):
+    for name in sorted(set(given) - _FIELDS)[:MAX_UNKNOWN]:
         values.problems.append(_unknown(name))
     description = values.text("description", most=_MAX_DESCRIPTION, default="", lines=True)
     country, subdivision = _place(values)

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from rota.schedules.schedule import Schedule, Status
     from rota.timers import Timer
 
-BATCH: Final = 500
+BATCH: Final = 100
 START: Final = UUID(int=0)
 """Before every schedule."""
 
