@@ -195,6 +195,11 @@ class Config:
     )
     sources: Mapping[str, str] = field(default_factory=dict[str, str], compare=False)
 
+    def is_from_file(self, name: str) -> bool:
+        """Whether this setting was read from a `rota.toml`."""
+        source = self.sources.get(name, "default")
+        return source != "default" and not source.startswith(("flag ", "environment "))
+
     def redacted(self) -> dict[str, Shown]:
         """Every setting as it may be shown: plain values, with secrets hidden."""
         return {setting.name: self._show(setting) for setting in settings()}

@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import os
 import secrets
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
+
+from rota.config.server import KEY_FILE, URL_FILE
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-URL = "url"
-KEY = "key"
+URL: Final = URL_FILE
+KEY: Final = KEY_FILE
 
 
 def read(folder: Path, name: str) -> str | None:
