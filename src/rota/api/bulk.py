@@ -35,7 +35,7 @@ async def create_schedules(
         caller.tenant,
         items,
         targets=engine.targets,
-        memory=engine.creating.memory,
+        memory=engine.creating.memory(caller.tenant),
     )
 
     async def work(tx: Tx) -> Done:

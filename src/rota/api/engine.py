@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from rota.db import Database
     from rota.events import Bus
     from rota.tenants.request_pace import RequestPace
+    from rota.tenants.tenant import Tenant
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,11 +42,17 @@ class Engine:
     pace: RequestPace | None = None
     """How many requests tenants may make; None for any number."""
     apprise: bool = False
-    """Whether channels may use services other than webhooks."""
+    """Whether channels of the operator's tenant may use services other than webhooks."""
+    apprise_for_all: bool = False
+    """Whether those of every tenant may."""
     metrics: Callable[[], Awaitable[tuple[str, bytes]]] | None = None
     """Figures for Prometheus, with their media type; None when they are off."""
     creating: Gatherer = field(init=False)
     """Creates single schedules, those of many requests at a time."""
+
+    def allows_apprise(self, tenant: Tenant) -> bool:
+        """Whether the tenant's channels may use services other than webhooks."""
+        return self.apprise_for_all or (self.apprise and tenant.is_operators)
 
     def __post_init__(self) -> None:
         gatherer = Gatherer(self.db, shards=self.shards, targets=self.targets)

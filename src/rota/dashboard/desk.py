@@ -12,6 +12,7 @@ from rota.targets import TargetPolicy
 from rota.tenants.authenticate import Authenticator
 from rota.tenants.request_pace import RequestPace
 from rota.tenants.secrets import Rings, Vault
+from rota.tenants.tenant import Tenant
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,6 +38,12 @@ class Desk:
     days: Days = field(default_factory=Days)
     """What became of schedules, day by day, remembered."""
     apprise: bool = False
-    """Whether channels may use services other than webhooks."""
+    """Whether channels of the operator's tenant may use services other than webhooks."""
+    apprise_for_all: bool = False
+    """Whether those of every tenant may."""
     forecasts: Forecasts = field(default_factory=Forecasts)
     """The latest look ahead for each tenant."""
+
+    def allows_apprise(self, tenant: Tenant) -> bool:
+        """Whether the tenant's channels may use services other than webhooks."""
+        return self.apprise_for_all or (self.apprise and tenant.is_operators)

@@ -11,7 +11,7 @@ from rota.leases import Node, NodeSession
 from rota.runtime.callback import open_callback
 from rota.runtime.limits import host_limits
 from rota.runtime.scheduling import Scheduling
-from rota.runtime.targets import target_policy
+from rota.runtime.targets import reporter, target_policy
 from rota.runtime.watching import start_watching
 from rota.schedules.definition import CELERY_LANE, HTTP_LANE, STREAM_LANE
 from rota.workers.celery import CeleryCaller
@@ -154,14 +154,15 @@ async def _built_in(
     lanes: Collection[str],
     callback: Callback | None,
 ) -> dict[str, Caller]:
-    policy = target_policy(config)
+    policy = target_policy(config, engine.opened.prepared.operator)
+    report = reporter(engine.bus)
     last_moment = LastMoment(engine.opened.db, engine.opened.vault, clock=engine.clock)
     callers: dict[str, Caller] = {}
     if HTTP_LANE in lanes:
-        http = HttpCaller(policy, last_moment=last_moment, callback=callback)
+        http = HttpCaller(policy, last_moment=last_moment, callback=callback, report=report)
         callers[HTTP_LANE] = await stack.enter_async_context(http)
     if STREAM_LANE in lanes:
-        streams = StreamCaller(policy, last_moment=last_moment)
+        streams = StreamCaller(policy, last_moment=last_moment, report=report)
         callers[STREAM_LANE] = await stack.enter_async_context(streams)
     if CELERY_LANE in lanes:
         celery = CeleryCaller(config.celery_broker_url, last_moment=last_moment)

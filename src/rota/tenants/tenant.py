@@ -37,6 +37,11 @@ class Tenant:
     """No schedule of it may have slots closer than this."""
     created_at: datetime
 
+    @property
+    def is_operators(self) -> bool:
+        """Whether it is the tenant of whoever runs the installation."""
+        return self.name == DEFAULT_NAME
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Principal:
@@ -50,7 +55,7 @@ class Principal:
     @property
     def is_operator(self) -> bool:
         """Whether it speaks for the installation: an admin key of the default tenant."""
-        return self.tenant.name == DEFAULT_NAME and self.may("admin")
+        return self.tenant.is_operators and self.may("admin")
 
     def may(self, scope: Scope) -> bool:
         """Whether the right is among its own; admin may write, and who may write may read."""
