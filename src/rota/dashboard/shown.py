@@ -45,13 +45,14 @@ def tone(status: str | None) -> str:
 def pretty(value: object) -> str:
     """JSON for reading; text that is no JSON, and what would be far longer for it, as it is."""
     if isinstance(value, bytes):
-        value = value.decode("utf-8", errors="replace")
+        value = value.decode("utf-8", errors="replace").replace("\0", "\ufffd")
     try:
         if isinstance(value, str):
             return _indented(json.loads(value), most=_MOST_LONGER * len(value) + _SHORT) or value
         plain = json.dumps(value, ensure_ascii=False, default=str)
         return _indented(value, most=_MOST_LONGER * len(plain) + _SHORT) or plain
     except (ValueError, RecursionError):
+        # Among these the half of a surrogate pair, written as an escape: no page can hold it.
         return str(value)
 
 
@@ -64,7 +65,9 @@ def _indented(value: object, *, most: int) -> str | None:
         most -= len(piece)
         if most < 0:
             return None
-    return "".join(pieces)
+    text = "".join(pieces)
+    text.encode()  # UnicodeEncodeError, a ValueError, for half of a surrogate pair
+    return text
 
 
 def schedule_id(id_: UUID) -> str:
