@@ -6,7 +6,7 @@ It is refused with a sentence or kept faithfully, and never a fault of the serve
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import quote
 
 import pytest
@@ -46,16 +46,16 @@ def _fields(document: dict[str, Any], operation: operations.Operation) -> set[st
     found: set[str] = set()
 
     def look(schema: Any, depth: int = 0) -> None:
-        if isinstance(schema, list):
-            for each in schema:
-                look(each, depth)
-        elif isinstance(schema, dict):
-            if "$ref" in schema and depth < 4:
-                name = schema["$ref"].rsplit("/", 1)[1]
+        for each in cast("list[Any]", schema if isinstance(schema, list) else [schema]):
+            if not isinstance(each, dict):
+                continue
+            parts = cast("dict[str, Any]", each)
+            if "$ref" in parts and depth < 4:
+                name = parts["$ref"].rsplit("/", 1)[1]
                 look(document["components"]["schemas"][name], depth + 1)
-            found.update(schema.get("properties", {}))
+            found.update(parts.get("properties", {}))
             for name in ("anyOf", "oneOf", "allOf", "items"):
-                look(schema.get(name), depth)
+                look(parts.get(name), depth)
 
     if content is not None:
         look(next(iter(content["content"].values()))["schema"])

@@ -73,8 +73,8 @@ async def _recorded(
     engine: Engine, schedule: Schedule, reply: Reply, shown: str = '{"method": "POST"}'
 ) -> UUID:
     """A firing with the reply as its only attempt."""
-    tried = capture.tried("failed", reply, shown=shown, capture="full")
-    excerpt = capture.excerpt(reply, capture="full", ok=False)
+    tried = capture.tried("failed", reply, shown=shown, capture="all")
+    excerpt = capture.excerpt(reply, capture="all", ok=False)
     async with engine.db.transaction() as tx:
         now = await tx.fetch_value("SELECT clock_timestamp()")
         await ensure(tx, now.date())

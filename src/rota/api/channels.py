@@ -25,7 +25,15 @@ from rota.watch.channels import Channels, NoSuchChannel, find
 from rota.watch.kinds import DEFAULT_EVENTS, INSTALLATION
 
 _Event = Literal[
-    "dead", "missed", "overdue", "recovered", "succeeded", "failing", "slow", "installation"
+    "dead",
+    "missed",
+    "overdue",
+    "limit",
+    "recovered",
+    "succeeded",
+    "failing",
+    "slow",
+    "installation",
 ]
 _Name = Annotated[
     str,

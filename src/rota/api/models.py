@@ -9,7 +9,15 @@ from rota.api.problems import Problem
 from rota.api.saying import says
 from rota.schedules.definition import Definition
 from rota.schedules.replaying import MAX_MANY
-from rota.tenants.fields import FASTEST, MAX_COUNT, MAX_NAME, MAX_WEIGHT, NAME_PATTERN, SLOWEST
+from rota.tenants.fields import (
+    FASTEST,
+    MAX_BUDGET_MB,
+    MAX_COUNT,
+    MAX_NAME,
+    MAX_WEIGHT,
+    NAME_PATTERN,
+    SLOWEST,
+)
 
 
 class Page(msgspec.Struct, frozen=True, kw_only=True):
@@ -131,6 +139,7 @@ _TENANT: dict[str, Any] = {
     "create_rate": _RATE,
     "request_rate": _RATE,
     "max_schedules": _COUNT,
+    "capture_budget_mb": {"type": ["integer", "null"], "minimum": 1, "maximum": MAX_BUDGET_MB},
     "min_interval": {"type": ["string", "number", "null"]},
 }
 

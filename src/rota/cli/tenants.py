@@ -17,6 +17,10 @@ Concurrency = Annotated[
 Rate = Annotated[float | None, typer.Option("--create-rate", help="New schedules a second.")]
 Requests = Annotated[float | None, typer.Option("--request-rate", help="Requests a second.")]
 Quota = Annotated[int | None, typer.Option("--max-schedules", help="Schedules it may have.")]
+Captures = Annotated[
+    int | None,
+    typer.Option("--capture-budget-mb", help="MB of requests and responses kept in a day."),
+]
 Interval = Annotated[
     str | None, typer.Option("--min-interval", help='How often one may fire, such as "60s".')
 ]
@@ -24,7 +28,7 @@ Interval = Annotated[
 app = output.commands("Administer tenants.")
 _COLUMNS = (
     *("name", "weight", "max_concurrency", "create_rate", "request_rate"),
-    *("max_schedules", "min_interval"),
+    *("max_schedules", "min_interval", "capture_budget_mb"),
 )
 
 
@@ -38,6 +42,7 @@ def add(
     request_rate: Requests = None,
     max_schedules: Quota = None,
     min_interval: Interval = None,
+    capture_budget_mb: Captures = None,
     server: api.Url = None,
     data_dir: DataDir = None,
     file: File = None,
@@ -52,6 +57,7 @@ def add(
         request_rate=request_rate,
         max_schedules=max_schedules,
         min_interval=min_interval,
+        capture_budget_mb=capture_budget_mb,
     )
     _show(client.post("/v1/tenants", {"name": name, **terms}), as_json=as_json)
 
@@ -99,6 +105,7 @@ def edit(
     request_rate: Requests = None,
     max_schedules: Quota = None,
     min_interval: Interval = None,
+    capture_budget_mb: Captures = None,
     server: api.Url = None,
     data_dir: DataDir = None,
     file: File = None,
@@ -112,6 +119,7 @@ def edit(
         request_rate=request_rate,
         max_schedules=max_schedules,
         min_interval=min_interval,
+        capture_budget_mb=capture_budget_mb,
     )
     if not terms:
         raise InvalidInput("expected something to change, such as --weight 3; got nothing")

@@ -127,6 +127,13 @@ class Config:
         default=timedelta(days=30),
         metadata=_about(_seconds(86_400, 3650 * 86_400), "How long history is kept"),
     )
+    capture_budget_mb: int = field(
+        default=256,
+        metadata=_about(
+            kinds.whole_number(0, 1_000_000),
+            "MB of requests and responses kept of a tenant in a day; 0: no limit",
+        ),
+    )
     secret_keys: str | None = field(
         default=None,
         metadata=_about(kinds.KEYS, "The key ring for secrets, the current key first"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from rota.firing.loop import CHANNEL as TIMERS
@@ -14,6 +14,7 @@ from rota.runtime.scheduling import Scheduling
 from rota.runtime.targets import reporter, target_policy
 from rota.runtime.watching import start_watching
 from rota.schedules.definition import CELERY_LANE, HTTP_LANE, STREAM_LANE
+from rota.workers.capture_budget import MEGABYTE
 from rota.workers.celery import CeleryCaller
 from rota.workers.http import HttpCaller
 from rota.workers.last_moment import LastMoment
@@ -171,10 +172,11 @@ async def _built_in(
 
 
 def _pace(config: Config, program: Program) -> Pace:
-    usual = Pace(lead=config.lead)
+    budget = config.capture_budget_mb * MEGABYTE or None
+    usual = Pace(lead=config.lead, capture_budget=budget)
     if program.concurrency is None:
         return usual
-    return Pace(lead=config.lead, concurrency=program.concurrency, prefetch=program.concurrency)
+    return replace(usual, concurrency=program.concurrency, prefetch=program.concurrency)
 
 
 async def drain(parts: Parts, stop: Stop, grace: timedelta) -> None:

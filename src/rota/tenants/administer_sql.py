@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 _INSERT: LiteralString = """
     INSERT INTO tenants (id, name, weight, max_concurrency, create_rate, request_rate,
-                         max_schedules, min_interval)
-    VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+                         max_schedules, min_interval, capture_budget_mb)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
     ON CONFLICT (name) DO NOTHING
  RETURNING *
 """
@@ -35,7 +35,7 @@ _PAGE: LiteralString = """
 _UPDATE: LiteralString = """
     UPDATE tenants t
        SET name = $2, weight = $3, max_concurrency = $4, create_rate = $5, request_rate = $6,
-           max_schedules = $7, min_interval = $8
+           max_schedules = $7, min_interval = $8, capture_budget_mb = $9
      WHERE t.id = $1 AND NOT EXISTS (SELECT FROM tenants o WHERE o.name = $2 AND o.id <> $1)
  RETURNING *
 """
@@ -91,4 +91,5 @@ def _values(terms: Terms) -> tuple[object, ...]:
         terms.request_rate,
         terms.max_schedules,
         terms.min_interval,
+        terms.capture_budget_mb,
     )

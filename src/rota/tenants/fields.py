@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 MAX_NAME: Final = 100
 MAX_WEIGHT: Final = 1_000
 MAX_COUNT: Final = 1_000_000_000
+MAX_BUDGET_MB: Final = 1_000_000
 _SHORTEST = timedelta(seconds=1)
 # One in eleven days. A rate so small that the database takes it for 0 would be a fault.
 SLOWEST: Final = 0.000001
@@ -41,6 +42,7 @@ class Terms:
     create_rate: float | None = None
     request_rate: float | None = None
     max_schedules: int | None = None
+    capture_budget_mb: int | None = None
     min_interval: timedelta = MIN_INTERVAL
 
 
@@ -80,6 +82,8 @@ def _read_one(name: str, value: object) -> object:
             return _rate(value, name)
         case "min_interval":
             return _interval(value)
+        case "capture_budget_mb":
+            return _whole(value, name, MAX_BUDGET_MB)
         case _:
             return _whole(value, name, MAX_COUNT)
 

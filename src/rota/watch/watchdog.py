@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 from uuid import UUID
 
 from rota.leases import standing
+from rota.queue import capture_usage
 from rota.watch import alerts, alerts_sql, facts, facts_sql, outbox, rules
 from rota.watch.alerts import Trouble
 from rota.watch.kinds import OF_OUTCOMES
@@ -72,6 +73,7 @@ class Watchdog:
             ("stalled", facts.stalled),
             ("circuit", facts.circuits),
             ("deep", facts.deep),
+            ("capture", facts.captures),
         ):
             news += await _judge(tx, kind, look)
         news += await self._end(tx)
@@ -91,6 +93,7 @@ class Watchdog:
         if now - self._times.hourly >= _HOURLY:
             self._times.hourly = now
             await alerts.forget(tx)
+            await capture_usage.forget(tx)
             await outbox.forget(tx)
         return news
 

@@ -98,6 +98,10 @@ def has_lines(data: bytes) -> bool:
 
 def read(data: bytes, escape: re.Pattern[bytes] = ANY) -> bytes:
     """The data with its escapes read."""
+    if escape is WRAPPED:
+        return escape.sub(b"", data)
+    if not has_escapes(data):
+        return data
     return escape.sub(lambda match: _meaning(match[0]), data)
 
 

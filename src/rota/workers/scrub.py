@@ -114,8 +114,10 @@ def _without_disguised(data: bytes, hidden: Hidden) -> bytes:
     spans: list[tuple[int, int]] = []
     read: dict[disguise.Chain, bytes] = {(): data}
     for chain, needles in hidden.views(data):
-        text = read[chain] = disguise.read(_read(read, chain[:-1], data), chain[-1])
-        if any(needle in text for needle in needles):
+        before = _read(read, chain[:-1], data)
+        text = read[chain] = disguise.read(before, chain[-1])
+        # What was there before has been looked for there, and its line breaks joined.
+        if text != before and any(needle in text for needle in needles):
             spans += _found(data, chain, needles)
     data = _cut_out(data, spans)
     return _without_escaped_cut(data, hidden.values) if disguise.has_escapes(data) else data

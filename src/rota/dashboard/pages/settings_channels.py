@@ -28,6 +28,7 @@ EXPLAINED: Final = {
     "dead": "a firing failed for good",
     "missed": "slots were missed",
     "overdue": "a slot passed and nothing fired",
+    "limit": "a limit of the tenant's is reached, and something is not kept",
     "recovered": "what was wrong goes well again",
     "succeeded": "every success, one by one",
     "failing": "many of the tenant's firings fail",
