@@ -6,6 +6,7 @@ that all is well is noticed all the same. Every node has one; in a pass one of t
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
@@ -18,7 +19,7 @@ from rota.watch.alerts import Trouble
 from rota.watch.kinds import OF_OUTCOMES
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Collection
+    from collections.abc import Awaitable, Callable, Collection, Iterable
 
     from rota.clock import Clock
     from rota.db import Database, Tx
@@ -34,7 +35,7 @@ _SELDOM: Final = 60.0
 _HOURLY: Final = 3_600.0
 _ENDINGS: Final = 1_000
 _MOST_OPEN: Final = 500
-"""Alerts of a kind: when more is wrong than this, one more says nothing new."""
+"""Alerts of a kind and a tenant: when more is wrong than this, one more says nothing new."""
 _FIRST = UUID(int=0)
 
 
@@ -121,11 +122,21 @@ async def _carry_out(
         known = await alerts.are_open(tx, kind)
     by_about = {(each.tenant_id, each.subject): each.id for each in known}
     decision = rules.decide(kind, readings, by_about)
-    room = max(0, _MOST_OPEN - len(known))
-    opened = await alerts.open_(tx, kind, [_trouble(r) for r in decision.opened[:room]])
+    opened = await alerts.open_(tx, kind, [_trouble(r) for r in with_room(decision.opened, known)])
     await alerts.touch(tx, kind, [_trouble(r) for r in decision.going_on])
     closed = await alerts.close(tx, [by_about[about] for about in decision.closed])
     return [*opened, *closed]
+
+
+def with_room(opened: Iterable[Reading], known: Iterable[Alert]) -> list[Reading]:
+    """Those that there is room for, by tenant: no tenant's trouble hides that of another."""
+    count = Counter(each.tenant_id for each in known)
+    kept: list[Reading] = []
+    for each in opened:
+        if count[each.tenant_id] < _MOST_OPEN:
+            count[each.tenant_id] += 1
+            kept.append(each)
+    return kept
 
 
 async def _end_of_nodes(tx: Tx) -> list[Event]:
