@@ -193,6 +193,11 @@ def _day_of_month(text: str) -> Callable[[date], bool]:
     if alone := re.fullmatch(r"([0-9]+)[Ww]", text, re.ASCII):
         near = DAY_OF_MONTH.number(alone[1])
         return lambda day: day == nearest_weekday(day, near)
+    if alone := re.fullmatch(r"L-([0-9]+)W", text.upper(), re.ASCII):
+        before = int(alone[1])
+        if not 0 <= before <= 30:
+            raise Refused(DAY_OF_MONTH.name, text)
+        return lambda day: day == nearest_weekday(day, last_day(day) - before)
     tests = [_dom_item(item) for item in text.upper().split(",")]
     return lambda day: any(test(day) for test in tests)
 
@@ -245,7 +250,7 @@ def last_day(day: date) -> int:
 def nearest_weekday(month: date, number: int) -> date | None:
     """The weekday nearest to that day, inside its month; None when the month has no such day."""
     last = last_day(month)
-    if number > last:
+    if not 1 <= number <= last:
         return None
     day = month.replace(day=number)
     if weekday(day) == 6:

@@ -67,6 +67,7 @@ DAYS_OF_MONTH = st.one_of(
     st.just("*"),
     st.just("?"),
     st.integers(1, 31).map("{}W".format),
+    st.integers(0, 30).map("L-{}W".format),
     _listed(
         _items(1, 31, 31, [1, 15, 28, 29, 30, 31])
         | st.sampled_from(["L", "LW", "L-1", "l", "lw"])

@@ -216,7 +216,7 @@ def test_all_problems_come_at_once_also_overridden_ones() -> None:
     problems = _problems(
         flags={"port": 1, "host": "?"},
         environ={"ROTA_PORT": "x", "ROTA_HOTS": "y"},
-        toml='port = "z"\nled = 1\nlease_ttl = "6s"',
+        toml='port = "z"\nled = 1\nlease_ttl = "6s"\nlease_renew_interval = "5s"',
     )
     assert [problem.partition(":")[0] for problem in problems] == [
         "host",
@@ -280,6 +280,16 @@ def test_a_lease_must_survive_one_late_renewal() -> None:
         "lease_renew_interval: expected less than half of lease_ttl (7s500ms), got 7s500ms"
         " (environment ROTA_LEASE_RENEW_INTERVAL)"
     )
+
+
+def test_a_lease_ttl_alone_brings_its_renew_interval() -> None:
+    config = load({}, {**HOME, "ROTA_LEASE_TTL": "9s"})
+    assert config.lease_renew_interval == timedelta(seconds=3)
+
+
+@given(st.floats(1, 600))
+def test_every_lease_ttl_is_taken_alone(seconds: float) -> None:
+    load({}, {**HOME, "ROTA_LEASE_TTL": f"{seconds:.3f}s"})
 
 
 def test_values_are_not_compared_with_one_that_is_broken() -> None:

@@ -73,7 +73,8 @@ def next_(
         return
     _show(trigger)
     _show_slots(trigger, slots)
-    _show_warnings(trigger, start)
+    # A note says what a clock change does where it happens: once is enough.
+    _show_warnings(trigger, start, clock_changes=not any(slot.note for slot in slots))
 
 
 def _show_answer(answer: dict[str, Any], trigger: Trigger, *, as_json: bool) -> None:
@@ -172,8 +173,8 @@ def _offset(slot: Slot) -> str:
     return slot.local.isoformat()[-6:] if slot.local.utcoffset() else ""
 
 
-def _show_warnings(trigger: Trigger, now: datetime) -> None:
+def _show_warnings(trigger: Trigger, now: datetime, *, clock_changes: bool = True) -> None:
     from rota.triggers.warnings import warnings  # noqa: PLC0415 - as above
 
-    for warning in warnings(trigger, after=now):
+    for warning in warnings(trigger, after=now, clock_changes=clock_changes):
         output.say(f"! {warning}", style="yellow")

@@ -66,6 +66,8 @@ def load(
         elif name not in values:
             values[name], sources[name] = value, item.source
     values.setdefault("data_dir", default_data_dir(environ))
+    if "lease_ttl" in values and "lease_renew_interval" not in values:
+        values["lease_renew_interval"] = values["lease_ttl"] / 3
     for setting in settings():
         sources.setdefault(setting.name, _DEFAULT)
     config = Config(**values, sources=sources)

@@ -121,7 +121,9 @@ class Config:
     )
     lease_renew_interval: timedelta = field(
         default=timedelta(seconds=5),
-        metadata=_about(_seconds(0.1, 300), "How often leases are renewed"),
+        metadata=_about(
+            _seconds(0.1, 300), "How often leases are renewed; unset: a third of lease_ttl"
+        ),
     )
     retention: timedelta = field(
         default=timedelta(days=30),

@@ -99,7 +99,7 @@ def read(
         definition=Definition(**draft),
         trigger=trigger,
         next_slot=next_slot,
-        warnings=tuple(warnings(trigger, after=now)),
+        warnings=(*warnings(trigger, after=now), *when.instant_warnings(values, draft)),
         given=frozenset(name for name in fields if values.given(name)),
         calendar=calendar,
     )

@@ -11,12 +11,16 @@ from rota.schedules import after, monitor, names
 from rota.schedules.cadence import tighter_than
 from rota.schedules.definition import Definition
 from rota.schedules.errors import Problem
+from rota.triggers import warnings
+from rota.triggers.at import At
 from rota.triggers.limits import Limited
 from rota.triggers.never import is_timed
 from rota.triggers.parse import parse
 from rota.triggers.zones import Zone, zone
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from rota.schedules.values import Values
     from rota.triggers.calendars import Days
     from rota.triggers.trigger import Trigger
@@ -57,6 +61,16 @@ def read_trigger(
         if not (bad_zone and field == "timezone"):
             values.problems.append(Problem(field, error.message))
         return None
+
+
+def instant_warnings(values: Values, draft: Mapping[str, Any]) -> list[str]:
+    """What there is to say about a `run_at` on the wall clock."""
+    text = values.raw("run_at")
+    if not isinstance(text, str):
+        return []
+    # Read again as it was written: what is stored is the instant alone.
+    at = At.parse(text, draft["timezone"])
+    return warnings.warnings(at, after=at.instant)
 
 
 def _keep_trigger(values: Values, kind: str, draft: dict[str, Any]) -> bool:

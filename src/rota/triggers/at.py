@@ -22,11 +22,19 @@ class At:
 
     instant: datetime
     timezone: str = field(default="UTC", compare=False)
+    wall: datetime | None = field(default=None, compare=False)
+    """The time on the zone's wall clock that it was written as; None if it had an offset."""
 
     @staticmethod
     def parse(text: str, timezone: str = "UTC") -> At:
         """From ISO 8601; without an offset, the time on the wall clock of the zone."""
-        return At(parse_instant(text, zone(timezone)), zone(timezone).name)
+        in_zone = zone(timezone)
+        instant = parse_instant(text, in_zone)
+        match = ISO.fullmatch(text.strip())
+        assert match is not None
+        date, time, offset = match.groups()
+        wall = None if offset else datetime.fromisoformat(f"{date}T{time or '00:00'}")
+        return At(instant, in_zone.name, wall)
 
     def next_after(self, instant: datetime) -> datetime | None:
         floor_second(instant)

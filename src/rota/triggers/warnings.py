@@ -1,4 +1,4 @@
-"""What people should hear before they trust a cron expression.
+"""What people should hear before they trust a cron expression, or a time on the wall clock.
 
 Each is legal, means something definite here, and surprises somebody.
 """
@@ -8,13 +8,15 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
+from rota.triggers.at import At
 from rota.triggers.calendars import Filtered
-from rota.triggers.civil import DAY, floor_second, instant_at
+from rota.triggers.civil import DAY, floor_second, instant_at, wall_second
 from rota.triggers.cron import Cron
 from rota.triggers.cron.pattern import ANY_MONTH_DAY, ANY_WEEKDAY
 from rota.triggers.cron.text import FULL_HOURS
 from rota.triggers.limits import Limited
-from rota.triggers.preview import innermost
+from rota.triggers.preview import innermost, local_time
+from rota.triggers.zones import zone
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,12 +29,41 @@ if TYPE_CHECKING:
 HORIZON = 2 * 366 * DAY
 
 
-def warnings(trigger: Trigger, *, after: datetime) -> list[str]:
-    """Sentences for whoever creates it; none for most triggers."""
+def warnings(trigger: Trigger, *, after: datetime, clock_changes: bool = True) -> list[str]:
+    """Sentences for whoever creates it; none for most triggers.
+
+    Without `clock_changes`, none about times that run once, but at another time than written.
+    """
     cron = innermost(trigger)
+    if isinstance(cron, At):
+        return [*_one_off(cron)]
     if not isinstance(cron, Cron):
         return []
-    return [*_day_fields(cron.pattern), *_empty_day(cron, trigger, after)]
+    return [
+        *_day_fields(cron.pattern),
+        *_empty_day(cron, trigger, after),
+        *(_clock_changes(cron, trigger, after) if clock_changes else ()),
+    ]
+
+
+def _one_off(trigger: At) -> Iterator[str]:
+    """One instant, written without an offset, that clocks skip or read twice."""
+    if trigger.wall is None:
+        return
+    clock = zone(trigger.timezone)
+    local = wall_second(trigger.wall)
+    stretch = clock.first_reading(local)
+    runs = local_time(trigger.instant, clock).isoformat()
+    if local < clock.local_start(stretch):
+        yield (
+            f"{_clock(local)} does not exist on {_date(local)} in {clock.name}: clocks skip it. "
+            f"It runs at the end of the gap, {runs}."
+        )
+    elif local >= clock.next_local_start(stretch):
+        yield (
+            f"{_clock(local)} exists twice on {_date(local)} in {clock.name}. It runs the first "
+            f"time, {runs}; write the offset to choose."
+        )
 
 
 def _day_fields(pattern: Pattern) -> Iterator[str]:
@@ -67,6 +98,45 @@ def _empty_day(cron: Cron, trigger: Trigger, after: datetime) -> Iterator[str]:
                 "gap when clocks go forward. Fixed times, without a *, would run at its end."
             )
             return
+
+
+def _clock_changes(cron: Cron, trigger: Trigger, after: datetime) -> Iterator[str]:
+    """The next day on which clocks skip a fixed time, and the next on which they read it twice."""
+    if cron.pattern.is_wildcard:
+        return
+    clock = cron.zone
+    first_second, last_second = _looked_at(trigger, after)
+    skipped = repeated = False
+    for stretch in range(clock.stretch_at(first_second) + 1, clock.stretch_at(last_second) + 1):
+        start, reached = clock.local_start(stretch), clock.reached[stretch]
+        nominal = cron.pattern.first_from(min(start, reached))
+        if nominal is None or nominal >= max(start, reached):
+            continue
+        if start > reached and not skipped:
+            skipped = True
+            yield _skipped_time(cron, stretch, nominal)
+        elif start < reached and not repeated:
+            repeated = True
+            yield (
+                f"On {_date(nominal)} clocks in {clock.name} read {_clock(nominal)} twice: it runs "
+                "the first time only."
+            )
+
+
+def _skipped_time(cron: Cron, stretch: int, nominal: int) -> str:
+    clock = cron.zone
+    end = instant_at(clock.starts[stretch])
+    runs = cron.next_after(end - timedelta(seconds=1)) == end
+    then = f"it runs at {_clock(clock.local_start(stretch))}" if runs else "it does not run"
+    return f"On {_date(nominal)} clocks in {clock.name} skip {_clock(nominal)}: {then} instead."
+
+
+def _clock(local: int) -> str:
+    return f"{instant_at(local):%H:%M}"
+
+
+def _date(local: int) -> str:
+    return f"{instant_at(local):%Y-%m-%d}"
 
 
 def _looked_at(trigger: Trigger, after: datetime) -> tuple[int, int]:

@@ -66,6 +66,11 @@ class Zone:
             return _FOREVER
         return self.starts[following] + self.offsets[stretch]
 
+    def next_local_start(self, stretch: int) -> int:
+        """What the wall clock reads as the stretch after this one begins."""
+        following = stretch + 1
+        return _FOREVER if following == len(self.starts) else self.local_start(following)
+
     def first_reading(self, local: int) -> int:
         """The stretch in which the wall clock first reads this time, or first passes it by."""
         return bisect_right(self.reached, local) - 1

@@ -322,8 +322,6 @@ REFUSED_HERE = (
     ("croniter", "0 0 29-L * *", "L is a day, not a number"),
     ("Cronos", "* 51-4 * * * *", "a reversed range"),
     ("Cronos", "* * * ? * sat-tue", "a reversed range"),
-    ("Cronos", "* * * L-3W * *", "which weekday is nearest to L-3 is a riddle"),
-    ("Cronos", "* * * L-0W * *", "which weekday is nearest to L-0 is a riddle"),
     ("Cronos", "@every_minute", "not a macro of any crontab"),
     ("Jenkins", "H H * * *", "hashed times are a spread, not a time"),
     ("Quartz", "0 0 12 ? * L", "L alone means Saturday there"),

@@ -191,6 +191,10 @@ def test_a_meaning_is_written_as_an_expression_of_just_that_meaning(meaning: Mea
         ("0 0 LW * *", "on the last weekday of the month at 00:00 (UTC)"),
         ("0 0 L-3 * *", "on the 3 days before the last day of the month at 00:00 (UTC)"),
         ("0 0 15W * *", "on the weekday nearest to the 15th of the month at 00:00 (UTC)"),
+        (
+            "0 0 L-3W * *",
+            "on the weekday nearest to 3 days before the last day of the month at 00:00 (UTC)",
+        ),
         ("0 0 1,15 * FRI", "on the 1st and 15th of the month or every Friday at 00:00 (UTC)"),
         ("*/10 * * * * *", "every 10th second (UTC)"),
         ("0 0 0 1 1 ? 2030", "every year on the 1st of January in 2030 at 00:00 (UTC)"),

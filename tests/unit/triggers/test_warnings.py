@@ -59,13 +59,69 @@ def test_a_day_with_no_run_is_told(when: str, zone: str, day: str | None) -> Non
 @pytest.mark.parametrize(
     "when",
     [
-        *("0 9 * * *", "0 9 * * MON-FRI", "0 0 1 * *", "30 2 * * *", "0 * * * *", "*/15 * * * *"),
+        *("0 9 * * *", "0 9 * * MON-FRI", "0 0 1 * *", "30 2 * * MON", "0 * * * *", "*/15 * * * *"),
         *("@daily", "0 0 ? * MON", "0 9 1 * ?", "0 9 * * 5L", "5m", "2027-01-01", "FREQ=DAILY"),
-        *("every weekday at 9am", "0 0 0 1 1 * 2030", "0 2 * * *", "0 */2 * * *"),
+        *("every weekday at 9am", "0 0 0 1 1 * 2030", "0 3 * * *", "0 */2 * * *"),
+        *("2025-03-09 01:59", "2025-03-09 03:00", "2025-11-02 00:59", "2025-11-02 02:00"),
+        *("2025-03-09T02:30-05:00", "2025-11-02T01:30-05:00", "2025-11-02T05:30Z"),
     ],
 )
 def test_what_is_harmless_is_left_alone(when: str) -> None:
     assert heard(when) == []
+
+
+@pytest.mark.parametrize(
+    ("when", "zone", "skipped", "repeated"),
+    [
+        ("30 2 * * *", "America/New_York", ("2025-03-09", "02:30", "03:00"), None),
+        ("0 2 * * *", "America/New_York", ("2025-03-09", "02:00", "03:00"), None),
+        ("every day at 1:30am", "America/New_York", None, ("2025-11-02", "01:30")),
+        (
+            *("30 1,2 * * SUN", "America/New_York"),
+            *(("2025-03-09", "02:30", "03:00"), ("2025-11-02", "01:30")),
+        ),
+        (
+            *("0 2 * * *", "Australia/Lord_Howe"),
+            *(("2025-10-05", "02:00", "02:30"), None),
+        ),
+        ("0 0 * * *", "America/Santiago", ("2025-09-07", "00:00", "01:00"), None),
+    ],
+)
+def test_a_fixed_time_that_clocks_skip_or_repeat_is_told(
+    when: str,
+    zone: str,
+    skipped: tuple[str, str, str] | None,
+    repeated: tuple[str, str] | None,
+) -> None:
+    expected: list[str] = []
+    if skipped:
+        day, nominal, runs = skipped
+        expected.append(f"On {day} clocks in {zone} skip {nominal}: it runs at {runs} instead.")
+    if repeated:
+        day, nominal = repeated
+        twice = "twice: it runs the first time only."
+        expected.append(f"On {day} clocks in {zone} read {nominal} {twice}")
+    assert heard(when, zone) == expected
+
+
+@pytest.mark.parametrize("when", ["2025-03-09 02:30", "at 2025-03-09 02:30", "2025-03-09T02:30:00"])
+def test_a_one_off_at_a_time_that_does_not_exist_is_told(when: str) -> None:
+    assert heard(when) == [
+        (
+            "02:30 does not exist on 2025-03-09 in America/New_York: clocks skip it. "
+            "It runs at the end of the gap, 2025-03-09T03:00:00-04:00."
+        )
+    ]
+
+
+@pytest.mark.parametrize("when", ["2025-11-02 01:30", "at 2025-11-02 01:30"])
+def test_a_one_off_at_a_time_that_exists_twice_is_told(when: str) -> None:
+    assert heard(when) == [
+        (
+            "01:30 exists twice on 2025-11-02 in America/New_York. It runs the first time, "
+            "2025-11-02T01:30:00-04:00; write the offset to choose."
+        )
+    ]
 
 
 def test_limits_and_calendars_hide_nothing() -> None:

@@ -1,4 +1,4 @@
-"""The days that depend on the month: L, L-3, LW and 15W; FRIL, FRI#L and FRI#2.
+"""The days that depend on the month: L, L-3, LW, 15W and L-3W; FRIL, FRI#L and FRI#2.
 
 Each day field is read into plain values (a mask) and, where it has any, special ones.
 """
@@ -26,7 +26,10 @@ class MonthDays(NamedTuple):
     last_weekday: bool = False
     """LW: the last day from Monday to Friday."""
     nearest: int = 0
-    """nW: the day from Monday to Friday nearest to the n-th, inside the month."""
+    """nW: the day from Monday to Friday nearest to the n-th, inside the month.
+
+    Negative for L-nW: nearest to the day that is n days before the last one.
+    """
 
     def of(self, month: int) -> int:
         """Those days of that month, as a mask: bit d is the d-th."""
@@ -37,8 +40,9 @@ class MonthDays(NamedTuple):
                 days |= 1 << length - before
         if self.last_weekday:
             days |= _nearest_weekday(month, length)
-        if 0 < self.nearest <= length:
-            days |= _nearest_weekday(month, self.nearest)
+        near = self.nearest if self.nearest >= 0 else length + self.nearest
+        if 0 < near <= length:
+            days |= _nearest_weekday(month, near)
         return days
 
 
@@ -76,15 +80,15 @@ def read_week_days(text: str) -> tuple[int, WeekDays | None]:
 
 def _parse_month_days(text: str) -> tuple[int, MonthDays | None]:
     if text.endswith("W") and text != "LW" and "," not in text:
-        return 0, MonthDays(nearest=DAY_OF_MONTH.value(text[:-1], text))
+        return 0, _nearest(text)
     mask, before_last, last_weekday = 0, set[int](), False
     for item in DAY_OF_MONTH.items(text):
         if item == "LW":
             last_weekday = True
+        elif item.endswith("W"):
+            raise DAY_OF_MONTH.error("expected W alone in its field, such as 15W or L-3W", text)
         elif item.startswith("L"):
             before_last.add(_before_last(item))
-        elif item.endswith("W"):
-            raise DAY_OF_MONTH.error("expected W alone in its field, such as 15W", text)
         else:
             mask |= DAY_OF_MONTH.item(item)
     if not (before_last or last_weekday):
@@ -102,6 +106,16 @@ def _parse_week_days(text: str) -> tuple[int, WeekDays | None]:
         else:
             mask |= DAY_OF_WEEK.item(item)
     return one_sunday(mask), WeekDays(tuple(sorted(nth))) if nth else None
+
+
+def _nearest(text: str) -> MonthDays:
+    """15W or L-3W; L-0W is another spelling of LW."""
+    day = text[:-1]
+    if day == "L-0":
+        return MonthDays(last_weekday=True)
+    if day.startswith("L"):
+        return MonthDays(nearest=-_before_last(day))
+    return MonthDays(nearest=DAY_OF_MONTH.value(day, text))
 
 
 def _before_last(item: str) -> int:
@@ -141,7 +155,11 @@ def _nearest_weekday(month: int, day: int) -> int:
 # As in `fields`: what most such fields consist of is in tables, made by the parser itself.
 _SIMPLE_MONTH_DAYS = {
     text: _parse_month_days(text)
-    for text in ("L", "LW", *(f"L-{n}" for n in range(1, 31)), *(f"{n}W" for n in range(1, 32)))
+    for text in (
+        *("L", "LW"),
+        *(f"L-{n}{w}" for n in range(1, 31) for w in ("", "W")),
+        *(f"{n}W" for n in range(1, 32)),
+    )
 }
 _SIMPLE_WEEK_DAYS = {
     text: _parse_week_days(text)

@@ -117,7 +117,8 @@ def _month_days(mask: int, special: MonthDays | None) -> str:
     if special is not None:
         items += ["L" if before == 0 else f"L-{before}" for before in special.before_last]
         items += ["LW"] if special.last_weekday else []
-        items += [f"{special.nearest}W"] if special.nearest else []
+        if special.nearest:
+            items.append(f"{special.nearest}W" if special.nearest > 0 else f"L{special.nearest}W")
     return ",".join(items)
 
 

@@ -204,19 +204,30 @@ def _month_day(cursor: Cursor, said: Said) -> bool:
         days.before_last.add(0)
     elif cursor.take_phrase("last weekday"):
         days.last_weekday = True
-    elif cursor.take_phrase("weekday nearest to the"):
-        _set_nearest(said, cursor.take_as(words.ordinal) or 0)
+    elif cursor.take_phrase("weekday nearest to"):
+        _set_nearest(said, _nearest_to(cursor))
     elif cursor.peek(1) == "of" and cursor.take("start", "beginning"):
         days.mask |= 1 << 1
-    elif not _before_last(cursor, said):
+    elif (before := _before_last(cursor)) is not None:
+        days.before_last.add(before)
+    else:
         return _plain_days(cursor, said)
     return True
+
+
+def _nearest_to(cursor: Cursor) -> int:
+    """The 15th; or, as a negative number, 3 days before the last day."""
+    before = _before_last(cursor)
+    if before is not None:
+        return -before
+    cursor.take("the")
+    return _day_number(cursor.take_as(words.ordinal) or 0)
 
 
 def _set_nearest(said: Said, day: int) -> None:
     if said.month_days.nearest not in {0, day}:
         raise refusals.two_schedules(said)
-    said.month_days.nearest = _day_number(day)
+    said.month_days.nearest = day
 
 
 def _plain_days(cursor: Cursor, said: Said) -> bool:
@@ -234,8 +245,8 @@ def _plain_days(cursor: Cursor, said: Said) -> bool:
     return bool(found)
 
 
-def _before_last(cursor: Cursor, said: Said) -> bool:
-    """3 days before the last day."""
+def _before_last(cursor: Cursor) -> int | None:
+    """3 days before the last day; None, with nothing taken, where it says something else."""
     start = cursor.at
     count = cursor.take_as(words.number)
     if (
@@ -245,10 +256,9 @@ def _before_last(cursor: Cursor, said: Said) -> bool:
     ):
         if not 1 <= count <= 30:
             raise InvalidText(f"Expected 1 to 30 days before the last day, got {count}")
-        said.month_days.before_last.add(count)
-        return True
+        return count
     cursor.at = start
-    return False
+    return None
 
 
 def _day_number(day: int) -> int:

@@ -65,13 +65,18 @@ def _month_side(pattern: Pattern) -> str:
     special = pattern.special_month_days
     if special is not None:
         items += [
-            "last day" if before == 0 else f"{before} day{'s' * (before > 1)} before the last day"
-            for before in special.before_last
+            "last day" if before == 0 else _before_last(before) for before in special.before_last
         ]
         items += ["last weekday"] * special.last_weekday
         if special.nearest:
-            items.append(f"weekday nearest to the {ordinal_text(special.nearest)}")
+            day = special.nearest
+            near = f"the {ordinal_text(day)}" if day > 0 else _before_last(-day)
+            items.append(f"weekday nearest to {near}")
     return f"on the {join(items)} of the month"
+
+
+def _before_last(days: int) -> str:
+    return f"{days} day{'s' * (days > 1)} before the last day"
 
 
 def _week_side(pattern: Pattern, *, leading: bool) -> str:

@@ -75,7 +75,7 @@ def _once(said: Said, in_zone: Zone, now: datetime | None) -> At:
     wall = datetime.combine(day, time(*said.times[0]))
     instant = first_reading(wall, in_zone)
     floor_second(instant)  # Refuses what is outside the calendar.
-    return At(instant, in_zone.name)
+    return At(instant, in_zone.name, wall)
 
 
 def _relative_day(said: Said, in_zone: Zone, now: datetime | None) -> date:

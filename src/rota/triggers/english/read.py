@@ -170,7 +170,7 @@ def _one_instant(text: str, in_zone: Zone) -> At | None:
     match = _ONCE.fullmatch(text)
     if match is None or not ISO.fullmatch(match[1]):
         return None
-    return At(parse_instant(match[1], in_zone), in_zone.name)
+    return At.parse(match[1], in_zone.name)
 
 
 def _interval(text: str, in_zone: Zone) -> Interval | None:
