@@ -31,7 +31,7 @@ _LONG = {"claim_firings", "stream_log"}
 def _bodies(operation: operations.Operation, fields: set[str], escape: str) -> list[str]:
     """The operation's body with the text in each of its fields, in lists and objects, and as a
     name."""
-    base = body_of(operation) or {}
+    base: dict[str, Any] = body_of(operation) or {}
     if operation.name.startswith(("create_schedule", "put_schedule")):
         base = dict(SCHEDULE)
     values = ("@", ["@"], {"@": "x"}, {"x": "@"}, [{"x": {"y": "@"}}])
