@@ -11,7 +11,9 @@ from tests.api.conftest import Api, caller, fields_of, problem
 from tests.db.watch_kit import VAULT, receiving, rows, sending
 
 from rota.api.app import create
-from rota.targets import TargetPolicy
+from rota.targets import OPEN, TargetPolicy
+from rota.targets.policy import HIDDEN
+from rota.tenants import service as tenants
 from rota.tenants.secrets import Rings, Vault
 
 if TYPE_CHECKING:
@@ -39,7 +41,7 @@ async def test_a_channel_is_made_shown_changed_and_deleted(api: Api) -> None:
         "id": 0,
         "name": "ops",
         "url": "https://hooks.example.com:8443/…",
-        "events": ["dead", "missed", "overdue", "recovered", "installation"],
+        "events": ["dead", "missed", "overdue", "limit", "recovered", "installation"],
         "tags": ["billing"],
         "enabled": True,
         "created_at": 0,
@@ -115,6 +117,54 @@ async def test_the_guard_of_targets_is_asked_and_apprise_only_where_it_is_on(
             answer = await there.post("/v1/channels", {"name": "ops", "url": url})
             assert fields_of(answer) == ["url"], url
         assert "ROTA_APPRISE" in answer.text
+
+
+async def test_other_tenants_have_no_apprise_where_only_the_operator_has_it(
+    engine: Engine, api: Api
+) -> None:
+    theirs = await caller(engine, api.http, "admin", tenant="beta")
+    wanted = {"name": "ops"}
+    for url in ("slack://a/b/c", "mailto://x:y@example.com"):
+        answer = await theirs.post("/v1/channels", {**wanted, "url": url})
+        assert fields_of(answer) == ["url"]
+        assert "other services are off here" in answer.text
+    opened = replace(engine, apprise_for_all=True)
+    transport = httpx.ASGITransport(create(opened))  # pyright: ignore[reportArgumentType] - ASGI
+    async with httpx.AsyncClient(transport=transport, base_url="http://rota") as http:
+        there = Api(http, opened, theirs.headers)
+        answer = await there.post("/v1/channels", {**wanted, "url": "slack://a/b/c"})
+        assert "are off here" not in answer.text
+
+
+async def test_other_tenants_learn_nothing_of_addresses_from_channels_and_schedules(
+    engine: Engine, api: Api
+) -> None:
+    theirs = await caller(engine, api.http, "admin", tenant="beta")
+    async with engine.db.transaction() as tx:
+        operator = (await tenants.default_tenant(tx)).id
+    targets = OPEN.for_others(operator, allow_private=False)
+    shared = replace(engine, targets=targets)
+    transport = httpx.ASGITransport(create(shared))  # pyright: ignore[reportArgumentType] - ASGI
+    fields = {"name": "s", "cron_expr": "0 9 * * *", "target_url": "http://127.0.0.1:1/x"}
+    async with httpx.AsyncClient(transport=transport, base_url="http://rota") as http:
+        ours, there = Api(http, shared, api.headers), Api(http, shared, theirs.headers)
+        # Ours first: what was read for the operator must not be good for others.
+        for path, body in (
+            ("/v1/schedules", fields),
+            ("/v1/schedules/bulk", {"items": [{**fields, "key": "b"}]}),
+            ("/v1/channels", {"name": "ops", "url": "http://127.0.0.1:1/x"}),
+        ):
+            made = await ours.post(path, body)
+            assert made.status_code in {200, 201}, made.text
+            refused = await there.post(path, body)
+            assert refused.status_code == 422, refused.text
+            assert HIDDEN in refused.text
+            assert "loopback" not in refused.text
+        assert HIDDEN in (await there.put("/v1/schedules/by-key/k", fields)).text
+        made = await there.post("/v1/schedules", {**fields, "target_url": "https://a.example"})
+        path = f"/v1/schedules/{made.json()['id']}"
+        changed = await there.patch(path, {"target_url": "http://[::1]/"})
+        assert HIDDEN in changed.text
 
 
 async def test_a_name_is_used_once_and_a_request_carried_out_once(api: Api) -> None:

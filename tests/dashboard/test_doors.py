@@ -13,7 +13,8 @@ from tests.dashboard.conftest import visitor
 from rota.api.app import create
 from rota.dashboard import places
 from rota.dashboard.pages import PAGES
-from rota.runtime.dashboard import new_token, pages
+from rota.runtime.dashboard import pages
+from rota.runtime.handover import new_token
 from rota.tenants.request_pace import RequestPace
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import pytest
 from tests.dashboard.conftest import csrf_in, visitor
 
 from rota.dashboard import forms
-from rota.runtime.dashboard import new_token
+from rota.runtime.handover import new_token
 from rota.tenants import sessions
 
 if TYPE_CHECKING:

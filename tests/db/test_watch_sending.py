@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from datetime import timedelta
 from typing import TYPE_CHECKING
+from uuid import uuid4
 
 import pytest
 from standardwebhooks.webhooks import Webhook
@@ -185,6 +186,11 @@ async def test_other_services_are_told_only_where_that_is_on(db: Database) -> No
         await sender.run_once()
     (row,) = await rows(db, "notifications")
     assert "ROTA_APPRISE" in row["error"]
+    # Made while it was allowed, or by hand: at the sending it is asked again whose it is.
+    async with sending(db, say=say, say_for=uuid4()) as sender:
+        await _due_now(db)
+        await sender.run_once()
+    assert said == []
     async with sending(db, say=say) as sender:
         await _due_now(db)
         await sender.run_once()

@@ -134,11 +134,16 @@ async def receiving() -> AsyncGenerator[Receiver]:
 
 @asynccontextmanager
 async def sending(
-    db: Database, *, policy: TargetPolicy = OPEN, say: Say | None = None, bus: Bus | None = None
+    db: Database,
+    *,
+    policy: TargetPolicy = OPEN,
+    say: Say | None = None,
+    say_for: UUID | None = None,
+    bus: Bus | None = None,
 ) -> AsyncGenerator[Sender]:
     webhooks = Webhooks(db, VAULT, policy=policy, clock=SystemClock())
     try:
-        yield Sender(db, Channels(VAULT), post=webhooks, say=say, bus=bus or Bus())
+        yield Sender(db, Channels(VAULT), post=webhooks, say=say, say_for=say_for, bus=bus or Bus())
     finally:
         await webhooks.close()
 

@@ -16,7 +16,7 @@ from tests.unit.workers.made import TENANT_ID
 from rota.targets import OPEN, TargetPolicy, TargetRefused
 from rota.workers.http import HttpCaller
 from rota.workers.http.connection import Connection
-from rota.workers.http.dial import Dialler, Place
+from rota.workers.http.dial import Dialler, Place, check_peer
 from rota.workers.http.origin import origin
 from rota.workers.http.resolver import Resolver, look_up
 
@@ -119,7 +119,7 @@ async def test_a_checked_answer_is_kept_for_a_moment_and_asked_for_once_by_many(
     assert set(many) == {(PUBLIC,)}
     assert await resolver.addresses(uuid4(), "h.example", 443) == (PUBLIC,)
     assert resolving.asked == 1
-    until, _ = resolver._kept["h.example", 443]
+    until, _ = resolver._kept[True, "h.example", 443]
     assert until - asyncio.get_running_loop().time() <= 2
 
 
@@ -164,10 +164,9 @@ async def test_the_peer_of_the_socket_is_looked_at_again() -> None:
             (OPEN, "127.0.0.2", r"expected to be connected to 127\.0\.0\.2"),
             (TargetPolicy(), "127.0.0.1", "is loopback"),
         ):
-            dialler = Dialler(policy, Resolver(policy))
             transport, _ = await loop.create_connection(asyncio.Protocol, "127.0.0.1", place.port)
             with pytest.raises(TargetRefused, match=wrong):
-                dialler._check_peer(place.host, address, transport)
+                check_peer(policy, place.host, address, transport)
             transport.abort()
         assert server.requests == []
 

@@ -53,3 +53,31 @@ def test_a_worker_that_is_not_told_calls_nothing_private(tmp_path: Path, dsn: st
             firing = eventually(dead)
         assert sink.all_calls() == []
     assert "localhost is this machine" in firing["result_excerpt"]
+
+
+def test_on_an_embedded_server_private_targets_are_for_the_operators_tenant(tmp_path: Path) -> None:
+    with target() as sink, serving(tmp_path) as server:
+        ours = server.rota("add", "ours", "0 0 1 1 *", sink.url)
+        assert ours.code == 0, ours.err
+        assert server.rota("tenant", "add", "beta").code == 0
+        key = server.rota("key", "new", "--tenant", "beta", "--scope", "write").out.strip()
+        for url in (sink.url, "http://localhost:1/", "http://[::1]:1/"):
+            theirs = server.rota("add", "theirs", "0 0 1 1 *", url, ROTA_API_KEY=key)
+            assert theirs.code != 0
+            assert "was not found, or may not be called here" in theirs.err
+            assert "loopback" not in theirs.err
+        # A name is judged when it is called: nobody can tell what it leads to from what is said.
+        made = server.rota(
+            *("add", "named", "0 0 1 1 *", "http://no-such-host.invalid/", "--attempts", "1"),
+            ROTA_API_KEY=key,
+        )
+        assert made.code == 0, made.err
+        server.rota("trigger", "named", ROTA_API_KEY=key)
+
+        def dead() -> list[dict[str, Any]] | None:
+            runs = server.rota("runs", "named", "--status", "dead", "--json", ROTA_API_KEY=key)
+            return runs.json or None
+
+        (run_,) = eventually(dead)
+        assert run_["result_excerpt"] == "the target was not found, or may not be called here"
+        assert sink.all_calls() == []

@@ -42,6 +42,7 @@ SAMPLES: dict[str, tuple[str, str, str]] = {
     "lease_ttl": ("20s", "21", "22s"),
     "lease_renew_interval": ("1s", "2s", "3s"),
     "retention": ("1d", "1d12h", "36h1s"),
+    "capture_budget_mb": ("1", "0", "1000"),
     "secret_keys": ("k1:flag", "k2:env,k1:flag", "k1:file"),
     "secret_keys_file": ("/flag", "/env", "/file"),
     "host_rate": ("1", "0", "100"),

@@ -36,7 +36,7 @@ async def create_schedules(
         caller.tenant,
         items,
         targets=engine.targets,
-        memory=engine.creating.memory,
+        memory=engine.creating.memory(caller.tenant),
         slicer=engine.slicer,
     )
 

@@ -18,14 +18,22 @@ from rota.api.problems import bad_field, not_found
 from rota.api.queries import Query
 from rota.db import Tx
 from rota.tenants.secrets import Masked
-from rota.tenants.tenant import Principal
+from rota.tenants.tenant import Principal, Tenant
 from rota.watch import addresses, channel, channels_sql, others, outbox
 from rota.watch.channel import MAX_NAME, MAX_TAG, MAX_TAGS
 from rota.watch.channels import Channels, NoSuchChannel, find
 from rota.watch.kinds import DEFAULT_EVENTS, INSTALLATION
 
 _Event = Literal[
-    "dead", "missed", "overdue", "recovered", "succeeded", "failing", "slow", "installation"
+    "dead",
+    "missed",
+    "overdue",
+    "limit",
+    "recovered",
+    "succeeded",
+    "failing",
+    "slow",
+    "installation",
 ]
 _Name = Annotated[
     str,
@@ -108,7 +116,7 @@ async def create_channel(request: AnyRequest, engine: TheEngine, caller: Caller)
     terms = channel.read(given, events=usual)
     _require_right(caller, terms.events)
     assert terms.url is not None
-    await _check(engine, terms.url)
+    await _check(engine, caller.tenant, terms.url)
 
     async def work(tx: Tx) -> Done:
         made = await Channels(engine.vault).create(tx, caller.tenant.id, terms)
@@ -151,7 +159,7 @@ async def update_channel(
     wanted = channel.change(before.terms, given)
     _require_right(caller, (*before.events, *wanted.events))
     if wanted.url is not None:
-        await _check(engine, wanted.url)
+        await _check(engine, caller.tenant, wanted.url)
 
     async def work(tx: Tx) -> channel.Channel:
         try:
@@ -242,8 +250,9 @@ def _require_right(caller: Principal, events: tuple[str, ...]) -> None:
         access.require_operator(caller)
 
 
-async def _check(engine: Engine, url: Masked) -> None:
-    scheme = await others.unreadable(url, policy=engine.targets, allowed=engine.apprise)
+async def _check(engine: Engine, tenant: Tenant, url: Masked) -> None:
+    policy = engine.targets.of_tenant(tenant.id)
+    scheme = await others.unreadable(url, policy=policy, allowed=engine.allows_apprise(tenant))
     if scheme is not None:
         raise bad_field("url", f"expected a URL of {scheme}:// that apprise can read")
 

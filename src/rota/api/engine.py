@@ -44,7 +44,9 @@ class Engine:
     pace: RequestPace | None = None
     """How many requests tenants may make; None for any number."""
     apprise: bool = False
-    """Whether channels may use services other than webhooks."""
+    """Whether channels of the operator's tenant may use services other than webhooks."""
+    apprise_for_all: bool = False
+    """Whether those of every tenant may."""
     metrics: Callable[[], Awaitable[tuple[str, bytes]]] | None = None
     """Figures for Prometheus, with their media type; None when they are off."""
     slicer: TimeSlicer = field(default_factory=TimeSlicer)
@@ -56,6 +58,10 @@ class Engine:
         """Count a request for so many items by what it costs; `TooManyRequests` if too much."""
         if self.pace is not None:
             await self.pace.spend_more(tenant, (items - 1) // ITEMS)
+
+    def allows_apprise(self, tenant: Tenant) -> bool:
+        """Whether the tenant's channels may use services other than webhooks."""
+        return self.apprise_for_all or (self.apprise and tenant.is_operators)
 
     def __post_init__(self) -> None:
         gatherer = Gatherer(self.db, shards=self.shards, targets=self.targets)

@@ -12,6 +12,7 @@ from rota.schedules.replaying import MAX_MANY
 from rota.targets.celery import PATTERN
 from rota.tenants.fields import (
     FASTEST,
+    MAX_BUDGET_MB,
     MAX_COUNT,
     MAX_NAME,
     MAX_PATTERNS,
@@ -140,6 +141,7 @@ _TENANT: dict[str, Any] = {
     "create_rate": _RATE,
     "request_rate": _RATE,
     "max_schedules": _COUNT,
+    "capture_budget_mb": {"type": ["integer", "null"], "minimum": 1, "maximum": MAX_BUDGET_MB},
     "min_interval": {"type": ["string", "number", "null"]},
     "celery_allow": {
         "type": ["array", "null"],

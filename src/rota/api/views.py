@@ -71,6 +71,8 @@ class Attempt(msgspec.Struct, frozen=True, kw_only=True):
     response_body: str | None
     step: str | None = None
     compensating: bool = False
+    capture_cut: bool = False
+    """Whether only excerpts were kept, as the tenant's budget of the day was used up."""
 
 
 class Slot(msgspec.Struct, frozen=True, kw_only=True):
@@ -91,6 +93,7 @@ class Tenant(msgspec.Struct, frozen=True, kw_only=True):
     create_rate: float | None
     request_rate: float | None
     max_schedules: int | None
+    capture_budget_mb: int | None
     min_interval: str
     celery_allow: tuple[str, ...]
     created_at: datetime
@@ -125,6 +128,7 @@ def tenant(each: tenants.Tenant) -> Tenant:
         create_rate=each.create_rate,
         request_rate=each.request_rate,
         max_schedules=each.max_schedules,
+        capture_budget_mb=each.capture_budget_mb,
         min_interval=durations.compact(each.min_interval),
         celery_allow=each.celery_allow,
         created_at=each.created_at,
@@ -234,6 +238,7 @@ def attempt(each: history.Attempt) -> Attempt:
         response_body=None if body is None else body.decode("utf-8", errors="replace"),
         step=each.step,
         compensating=each.compensating,
+        capture_cut=each.capture_cut,
     )
 
 

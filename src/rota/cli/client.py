@@ -16,14 +16,12 @@ import typer
 
 from rota import config as configuration
 from rota.cli.line import Line
+from rota.config import server
 from rota.errors import CallerError, InvalidConfig, TemporaryError
-from rota.runtime import files
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
-
-    from rota.config import Config
 
 _MAX_REPLY = 64 * 1024 * 1024
 #: What may be sent twice when the first time got no answer.
@@ -138,31 +136,16 @@ def connect(
 ) -> Client:
     """The server that flags, environment or `rota.toml` name; else the one of the data folder."""
     config = configuration.read({"url": url, "data_dir": data_dir}, file=file)
-    address = config.url or _found_url(config)
-    key = config.api_key or _found_key(config, address)
-    return Client(url=address, key=key, line=line or Line())
+    found = server.find(config)
+    if found.key is None:
+        wrong = f"api_key: expected a key to {found.url}, found none in {config.data_dir}"
+        raise InvalidConfig((f"{wrong}: set ROTA_API_KEY",))
+    return Client(url=found.url, key=found.key, line=line or Line())
 
 
 def segment(text: str) -> str:
     """Text as one segment of a path."""
     return quote(text, safe="")
-
-
-def _found_url(config: Config) -> str:
-    url = files.read(config.data_dir, files.URL)
-    if url is None:
-        found = f"url: expected the address of a server, and none runs on {config.data_dir}"
-        raise InvalidConfig((f"{found}: start one with `rota serve`, or set ROTA_URL",))
-    return url
-
-
-def _found_key(config: Config, url: str) -> str:
-    """The key that the server left in the data folder; it goes to no server but that one."""
-    key = files.read(config.data_dir, files.KEY)
-    if key is None or files.read(config.data_dir, files.URL) != url.rstrip("/"):
-        found = f"api_key: expected a key to {url}, found none in {config.data_dir}"
-        raise InvalidConfig((f"{found}: set ROTA_API_KEY",))
-    return key
 
 
 def _seconds(text: str | None) -> float | None:
@@ -173,7 +156,7 @@ def _seconds(text: str | None) -> float | None:
 def _decoded(reply: bytes) -> Any:
     try:
         return json.loads(reply) if reply else None
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
 
 

@@ -144,7 +144,7 @@ def others(pairs: list[str] | None) -> dict[str, Any]:
             raise typer.BadParameter(f"expected FIELD=VALUE, got {pair!r}", param_hint="--set")
         try:
             found[name.strip()] = json.loads(value)
-        except ValueError:
+        except (ValueError, RecursionError):
             found[name.strip()] = value
     return found
 
@@ -152,6 +152,6 @@ def others(pairs: list[str] | None) -> dict[str, Any]:
 def _json(text: str, option: str) -> Any:
     try:
         return json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         message = f"expected JSON, got {text[:60]!r}: {error}"
         raise typer.BadParameter(message, param_hint=option) from error

@@ -17,6 +17,10 @@ Concurrency = Annotated[
 Rate = Annotated[float | None, typer.Option("--create-rate", help="New schedules a second.")]
 Requests = Annotated[float | None, typer.Option("--request-rate", help="Requests a second.")]
 Quota = Annotated[int | None, typer.Option("--max-schedules", help="Schedules it may have.")]
+Captures = Annotated[
+    int | None,
+    typer.Option("--capture-budget-mb", help="MB of requests and responses kept in a day."),
+]
 Interval = Annotated[
     str | None, typer.Option("--min-interval", help='How often one may fire, such as "60s".')
 ]
@@ -32,7 +36,7 @@ CeleryAllow = Annotated[
 app = output.commands("Administer tenants.")
 _COLUMNS = (
     *("name", "weight", "max_concurrency", "create_rate", "request_rate"),
-    *("max_schedules", "min_interval"),
+    *("max_schedules", "min_interval", "capture_budget_mb"),
 )
 
 
@@ -47,6 +51,7 @@ def add(
     max_schedules: Quota = None,
     min_interval: Interval = None,
     celery_allow: CeleryAllow = None,
+    capture_budget_mb: Captures = None,
     server: api.Url = None,
     data_dir: DataDir = None,
     file: File = None,
@@ -62,6 +67,7 @@ def add(
         max_schedules=max_schedules,
         min_interval=min_interval,
         celery_allow=None if celery_allow is None else [each for each in celery_allow if each],
+        capture_budget_mb=capture_budget_mb,
     )
     _show(client.post("/v1/tenants", {"name": name, **terms}), as_json=as_json)
 
@@ -110,6 +116,7 @@ def edit(
     max_schedules: Quota = None,
     min_interval: Interval = None,
     celery_allow: CeleryAllow = None,
+    capture_budget_mb: Captures = None,
     server: api.Url = None,
     data_dir: DataDir = None,
     file: File = None,
@@ -124,6 +131,7 @@ def edit(
         max_schedules=max_schedules,
         min_interval=min_interval,
         celery_allow=None if celery_allow is None else [each for each in celery_allow if each],
+        capture_budget_mb=capture_budget_mb,
     )
     if not terms:
         raise InvalidInput("expected something to change, such as --weight 3; got nothing")

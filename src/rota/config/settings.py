@@ -131,6 +131,13 @@ class Config:
         default=timedelta(days=30),
         metadata=_about(_seconds(86_400, 3650 * 86_400), "How long history is kept"),
     )
+    capture_budget_mb: int = field(
+        default=256,
+        metadata=_about(
+            kinds.whole_number(0, 1_000_000),
+            "MB of requests and responses kept of a tenant in a day; 0: no limit",
+        ),
+    )
     secret_keys: str | None = field(
         default=None,
         metadata=_about(kinds.KEYS, "The key ring for secrets, the current key first"),
@@ -226,6 +233,11 @@ class Config:
         ),
     )
     sources: Mapping[str, str] = field(default_factory=dict[str, str], compare=False)
+
+    def is_from_file(self, name: str) -> bool:
+        """Whether this setting was read from a `rota.toml`."""
+        source = self.sources.get(name, "default")
+        return source != "default" and not source.startswith(("flag ", "environment "))
 
     def redacted(self) -> dict[str, Shown]:
         """Every setting as it may be shown: plain values, with secrets hidden."""

@@ -17,6 +17,9 @@ _ADVICE: Final = {
     "failing": "Many schedules fail at once: look for what they share, such as a host, a secret "
     "that was changed, or a deploy of theirs.",
     "slow": "Its runs come close to their timeout. Make the target faster, or allow it more time.",
+    "capture": "The day's budget for requests and responses is used up: until midnight UTC only "
+    "excerpts are kept. Capture failures alone, or less of what answers at length; the operator "
+    "can raise the budget.",
     "stalled": "Shards fire late. See on the cluster's page whether a node is gone or overloaded; "
     "a fresh node takes its shards within seconds.",
     "behind": "A scheduler cannot keep up. Give it more CPU, or start another node.",

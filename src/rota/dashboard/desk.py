@@ -39,11 +39,17 @@ class Desk:
     days: Days = field(default_factory=Days)
     """What became of schedules, day by day, remembered."""
     apprise: bool = False
-    """Whether channels may use services other than webhooks."""
+    """Whether channels of the operator's tenant may use services other than webhooks."""
+    apprise_for_all: bool = False
+    """Whether those of every tenant may."""
     slicer: TimeSlicer = field(default_factory=TimeSlicer)
     """Computes for requests, a little at a time."""
     forecasts: Forecasts = field(default_factory=Forecasts)
     """The latest look ahead for each tenant."""
+
+    def allows_apprise(self, tenant: Tenant) -> bool:
+        """Whether the tenant's channels may use services other than webhooks."""
+        return self.apprise_for_all or (self.apprise and tenant.is_operators)
 
     async def charge(self, tenant: Tenant, count: int) -> None:
         """Count a request as so many more; `TooManyRequests` when the tenant may not have them."""

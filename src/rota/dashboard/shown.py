@@ -50,7 +50,7 @@ def tone(status: str | None) -> str:
 def pretty(value: object) -> str:
     """JSON for reading; text that is no JSON, and what would be far longer for it, as it is."""
     if isinstance(value, bytes):
-        value = value[: 4 * MAX_SHOWN + 1].decode("utf-8", errors="replace")
+        value = value[: 4 * MAX_SHOWN + 1].decode("utf-8", errors="replace").replace("\0", "\ufffd")
     try:
         is_text = isinstance(value, str)
         plain = value if is_text else json.dumps(value, ensure_ascii=False, default=str)
@@ -59,6 +59,7 @@ def pretty(value: object) -> str:
         read: object = json.loads(plain) if is_text else value
         return _indented(read, most=_MOST_LONGER * len(plain) + _SHORT) or plain
     except (ValueError, RecursionError):
+        # Among these the half of a surrogate pair, written as an escape: no page can hold it.
         return str(value)
 
 
@@ -71,7 +72,9 @@ def _indented(value: object, *, most: int) -> str | None:
         most -= len(piece)
         if most < 0:
             return None
-    return "".join(pieces)
+    text = "".join(pieces)
+    text.encode()  # UnicodeEncodeError, a ValueError, for half of a surrogate pair
+    return text
 
 
 def schedule_id(id_: UUID) -> str:

@@ -112,6 +112,20 @@ CREATE POLICY engine ON rota.calendars AS PERMISSIVE FOR ALL TO CURRENT_USER USI
 CREATE POLICY tenant ON rota.calendars AS PERMISSIVE FOR ALL TO rota_tenant USING ((tenant_id = rota.current_tenant())) WITH CHECK ((tenant_id = rota.current_tenant()));
 GRANT DELETE, INSERT, SELECT, UPDATE ON rota.calendars TO rota_tenant;
 
+CREATE TABLE rota.capture_usage (
+    day date NOT NULL,
+    tenant_id uuid NOT NULL,
+    bytes bigint DEFAULT 0 NOT NULL,
+    cut bigint DEFAULT 0 NOT NULL,
+    CONSTRAINT capture_usage_pkey PRIMARY KEY (day, tenant_id),
+    CONSTRAINT capture_usage_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES rota.tenants(id) ON DELETE CASCADE
+) WITH (fillfactor=50);
+ALTER TABLE rota.capture_usage ENABLE ROW LEVEL SECURITY;
+ALTER TABLE rota.capture_usage FORCE ROW LEVEL SECURITY;
+CREATE POLICY engine ON rota.capture_usage AS PERMISSIVE FOR ALL TO CURRENT_USER USING (true) WITH CHECK (true);
+CREATE POLICY tenant ON rota.capture_usage AS PERMISSIVE FOR ALL TO rota_tenant USING ((tenant_id = rota.current_tenant())) WITH CHECK ((tenant_id = rota.current_tenant()));
+GRANT SELECT ON rota.capture_usage TO rota_tenant;
+
 CREATE TABLE rota.channels (
     id uuid NOT NULL,
     tenant_id uuid NOT NULL,
@@ -626,8 +640,10 @@ CREATE TABLE rota.tenants (
     created_at timestamp with time zone DEFAULT now() NOT NULL,
     request_rate double precision,
     celery_allow text[] DEFAULT '{}'::text[] NOT NULL,
+    capture_budget_mb integer,
     CONSTRAINT tenants_pkey PRIMARY KEY (id),
     CONSTRAINT tenants_name_key UNIQUE (name),
+    CONSTRAINT tenants_capture_budget_mb_check CHECK ((capture_budget_mb > 0)),
     CONSTRAINT tenants_create_rate_check CHECK ((create_rate > (0)::double precision)),
     CONSTRAINT tenants_max_concurrency_check CHECK ((max_concurrency > 0)),
     CONSTRAINT tenants_max_schedules_check CHECK ((max_schedules > 0)),

@@ -80,6 +80,8 @@ class Attempt:
     """Of a firing that goes through steps: which one this was of."""
     compensating: bool = False
     """Whether it was to undo that step."""
+    capture_cut: bool = False
+    """Whether only excerpts were kept, as the tenant's budget of the day was used up."""
 
     @property
     def duration_ms(self) -> int:

@@ -12,6 +12,7 @@ import msgspec
 from rota.errors import InvalidInput
 from rota.history import sql
 from rota.history.firing import Attempt, Firing
+from rota.queue.finish import CUT_MARK
 from rota.queue.states import ENDED, LIVE
 
 if TYPE_CHECKING:
@@ -159,6 +160,8 @@ def _attempt(row: Row) -> Attempt:
     values = dict(row.items())
     request, headers = values["request"], values["response_headers"]
     values["request"] = request and msgspec.json.decode(request, type=dict[str, Any])
+    # Kept there, and not in a column: a server of the version before reads them all by position.
+    values["capture_cut"] = bool(request) and values["request"].pop(CUT_MARK, False)
     values["response_headers"] = headers and msgspec.json.decode(
         headers, type=list[tuple[str, str]]
     )

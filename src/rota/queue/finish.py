@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from rota.queue.chains import Chains
     from rota.queue.claim import Claim
     from rota.queue.states import Status
+
+
+CUT_MARK: Final = "capture_cut"
+"""In an attempt's request: that only excerpts of it and of the response were kept."""
 
 
 class Tried(msgspec.Struct, frozen=True, kw_only=True, gc=False):

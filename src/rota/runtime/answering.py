@@ -63,12 +63,13 @@ async def start_answering(
         bus=bus,
         shards=opened.prepared.installation.shards,
         vault=opened.vault,
-        targets=target_policy(config),
+        targets=target_policy(config, opened.prepared.operator),
         public_url=config.public_url,
         is_stopping=stop.asked.is_set,
         polls=polls,
         pace=request_pace(config, opened.api_db, clock),
         apprise=uses_apprise(config),
+        apprise_for_all=bool(config.apprise),
         metrics=metrics,
     )
     feeds = Feeds(opened.api_db, clock)

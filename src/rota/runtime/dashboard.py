@@ -32,6 +32,7 @@ def pages(engine: Engine, feeds: Feeds | None = None) -> Router:
         vault=engine.vault,
         targets=engine.targets,
         apprise=engine.apprise,
+        apprise_for_all=engine.apprise_for_all,
         public_url=engine.public_url,
         slicer=engine.slicer,
     )

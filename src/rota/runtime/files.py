@@ -9,15 +9,17 @@ from __future__ import annotations
 
 import os
 import secrets
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
+
+from rota.config.server import KEY_FILE, URL_FILE
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-URL = "url"
-KEY = "key"
-FIRST_KEY = "first-admin-key"
-SIGN_IN_LINK = "sign-in-link"
+URL: Final = URL_FILE
+KEY: Final = KEY_FILE
+FIRST_KEY: Final = "first-admin-key"
+SIGN_IN_LINK: Final = "sign-in-link"
 
 
 def read(folder: Path, name: str) -> str | None:

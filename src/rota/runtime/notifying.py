@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from rota.tenants.secrets import Vault
     from rota.watch.addresses import Webhook
     from rota.workers.calls import Reply
+    from rota.workers.http.resolver import Report
 
 TIMEOUT: Final = timedelta(seconds=15)
 _MAX_ANSWER: Final = 16 * 1024
@@ -46,11 +47,12 @@ class Webhooks:
         policy: TargetPolicy,
         clock: Clock,
         tls: ssl.SSLContext | None = None,
+        report: Report | None = None,
     ) -> None:
         self._db = db
         self._signing = SigningSecrets(vault)
         self._time = DatabaseClock(clock)
-        self._client = Client(policy, tls=tls, max_body=_MAX_ANSWER)
+        self._client = Client(policy, tls=tls, max_body=_MAX_ANSWER, report=report)
 
     async def __call__(
         self, tenant_id: UUID, message_id: UUID, webhook: Webhook, content: bytes

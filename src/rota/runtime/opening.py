@@ -124,7 +124,7 @@ async def _open_api_pool(stack: AsyncExitStack, dsn: str, size: int) -> Database
 async def open_web(stack: AsyncExitStack, start: WebStart) -> Opened:
     """The same for a web process: its engine has found and prepared the database."""
     db = await _open_api_pool(stack, start.dsn, start.pool_size)
-    prepared = Prepared(installation=start.installation, new_key=None)
+    prepared = Prepared(installation=start.installation, operator=start.operator, new_key=None)
     vault = await open_vault(db, start.config)
     return Opened(dsn=start.dsn, db=db, api_db=db, prepared=prepared, vault=vault, server=None)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from rota.db.server_clock import DatabaseClock
@@ -12,10 +12,11 @@ from rota.leases import Node, NodeSession
 from rota.runtime.callback import open_callback
 from rota.runtime.limits import host_limits
 from rota.runtime.scheduling import Scheduling
-from rota.runtime.targets import target_policy
+from rota.runtime.targets import reporter, target_policy
 from rota.runtime.watching import start_watching
 from rota.schedules.definition import CELERY_LANE, HTTP_LANE, STREAM_LANE
 from rota.tenants.known import remembered_tenants
+from rota.workers.capture_budget import MEGABYTE
 from rota.workers.celery import CeleryCaller
 from rota.workers.http import HttpCaller
 from rota.workers.last_moment import LastMoment
@@ -173,14 +174,15 @@ async def _built_in(
     lanes: Collection[str],
     callback: Callback | None,
 ) -> dict[str, Caller]:
-    policy = target_policy(config)
+    policy = target_policy(config, engine.opened.prepared.operator)
+    report = reporter(engine.bus)
     last_moment = LastMoment(engine.opened.db, engine.opened.vault, time=engine.time)
     callers: dict[str, Caller] = {}
     if HTTP_LANE in lanes:
-        http = HttpCaller(policy, last_moment=last_moment, callback=callback)
+        http = HttpCaller(policy, last_moment=last_moment, callback=callback, report=report)
         callers[HTTP_LANE] = await stack.enter_async_context(http)
     if STREAM_LANE in lanes:
-        streams = StreamCaller(policy, last_moment=last_moment)
+        streams = StreamCaller(policy, last_moment=last_moment, report=report)
         callers[STREAM_LANE] = await stack.enter_async_context(streams)
     # Without a broker the lane is left to workers that have one.
     if CELERY_LANE in lanes and config.celery_broker_url is not None:
@@ -194,10 +196,11 @@ async def _built_in(
 
 
 def _pace(config: Config, program: Program) -> Pace:
-    usual = Pace(lead=config.lead)
+    budget = config.capture_budget_mb * MEGABYTE or None
+    usual = Pace(lead=config.lead, capture_budget=budget)
     if program.concurrency is None:
         return usual
-    return Pace(lead=config.lead, concurrency=program.concurrency, prefetch=program.concurrency)
+    return replace(usual, concurrency=program.concurrency, prefetch=program.concurrency)
 
 
 async def drain(parts: Parts, stop: Stop, grace: timedelta) -> None:

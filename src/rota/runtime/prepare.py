@@ -18,6 +18,7 @@ from rota.tenants.tenant import MIN_INTERVAL, Tenant
 
 if TYPE_CHECKING:
     from datetime import date
+    from uuid import UUID
 
     from rota.config import Config
     from rota.db import Database, Tx
@@ -31,6 +32,8 @@ class Prepared:
     """A database that is ready for this program."""
 
     installation: Installation
+    operator: UUID
+    """The operator's tenant."""
     new_key: str | None = field(repr=False)
     """An admin key that was made just now and is stored nowhere: show it."""
 
@@ -54,7 +57,7 @@ async def prepare(db: Database, config: Config, *, make_key: bool = True) -> Pre
         if config.dsn is None:
             new_key = await _keep_key(tx, tenant, config, new_key)
         shown = None if config.admin_key else new_key
-        return Prepared(installation=installation, new_key=shown)
+        return Prepared(installation=installation, operator=tenant.id, new_key=shown)
 
     # Not repeatable: a key whose commit is in doubt must not be shown as if it were good.
     return await db.run(settle)

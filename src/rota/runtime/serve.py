@@ -178,6 +178,7 @@ def _web_start(opened: Opened, config: Config, program: Program) -> WebStart:
         config=config,
         dsn=opened.dsn,
         installation=opened.prepared.installation,
+        operator=opened.prepared.operator,
         pool_size=shares(config, has_client=program.has_client).web,
         log_level=log.level(),
     )

@@ -9,7 +9,7 @@ from rota.firing.events import CaughtUp, FallingBehind
 from rota.runtime.database import DatabaseAway, DatabaseBack
 from rota.runtime.loop import Loop, every
 from rota.runtime.notifying import Webhooks
-from rota.runtime.targets import target_policy
+from rota.runtime.targets import reporter, target_policy
 from rota.watch import sender, watchdog
 from rota.watch.channels import Channels
 from rota.watch.heard import Heard
@@ -62,12 +62,21 @@ def start_watching(
         ),
     ]
     if "worker" in config.roles:
-        webhooks = Webhooks(db, opened.vault, policy=target_policy(config), clock=clock)
+        operator = opened.prepared.operator
+        policy = target_policy(config, operator)
+        webhooks = Webhooks(db, opened.vault, policy=policy, clock=clock, report=reporter(bus))
         stack.push_async_callback(webhooks.close)
         others = Others() if uses_apprise(config) else None
         if others is not None:
             stack.callback(others.close)
-        sending = Sender(db, Channels(opened.vault), post=webhooks, say=others, bus=bus)
+        sending = Sender(
+            db,
+            Channels(opened.vault),
+            post=webhooks,
+            say=others,
+            say_for=None if config.apprise else operator,
+            bus=bus,
+        )
         loops.append(
             Loop(
                 "notify", sending.run_once, wait=every(sender.INTERVAL, clock), bus=bus, clock=clock
@@ -79,7 +88,8 @@ def start_watching(
 
 
 def uses_apprise(config: Config) -> bool:
-    """Unless somebody says otherwise, only the embedded server: it is one person's own machine.
+    """Unless somebody says otherwise, only the embedded server, and there for the operator's tenant
+    alone: it is their own machine. `apprise` turned on is their word for all tenants.
 
     Apprise calls services past the guard of targets, and some of its plugins read local files.
     """

@@ -34,6 +34,8 @@ from rota.runtime.lifeline import LIVED, RESTARTS, Lifeline, ended
 from rota.telemetry.metrics import WebFigures
 
 if TYPE_CHECKING:
+    from uuid import UUID
+
     from rota.clock import Clock
     from rota.config import Config
     from rota.db.installation import Installation
@@ -54,6 +56,8 @@ class WebStart:
     dsn: str
     """Of the configuration, or of the embedded server."""
     installation: Installation
+    operator: UUID
+    """The operator's tenant."""
     pool_size: int
     log_level: int
 

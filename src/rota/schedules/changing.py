@@ -72,7 +72,7 @@ async def upsert_by_key(
     The same fields again change nothing, not even the version. Without `enabled` a schedule that
     somebody paused stays so.
     """
-    if given.get("key") not in {None, key}:
+    if given.get("key") not in (None, key):
         wrong = f'Invalid key: expected "{key[:60]}", as in the address, or none'
         raise InvalidSchedule((Problem("key", wrong),))
     whole = {**given, "key": key}
@@ -84,7 +84,7 @@ async def upsert_by_key(
                 whole,
                 now=anchor(now),
                 min_interval=tenant.min_interval,
-                targets=targets,
+                targets=targets.of_tenant(tenant.id),
                 calendars=await calendars_of(tx, tenant, whole),
             )
             saved = await insert(tx, tenant, [made], shards=shards, now=now)
@@ -204,7 +204,7 @@ async def _replace(
         now=anchor(held.now),
         min_interval=tenant.min_interval,
         require_future=False,
-        targets=targets,
+        targets=targets.of_tenant(tenant.id),
         calendars=await calendars_of(tx, tenant, whole),
     )
     celery_access.require(tenant, read.definition)

@@ -102,7 +102,7 @@ async def create_each(
     reader = Reader(
         now=anchor(now),
         min_interval=tenant.min_interval,
-        targets=targets,
+        targets=targets.of_tenant(tenant.id),
         calendars=known,
         memory=memory,
     )
@@ -223,7 +223,7 @@ async def read_many(
     reader = Reader(
         now=anchor(now),
         min_interval=tenant.min_interval,
-        targets=targets,
+        targets=targets.of_tenant(tenant.id),
         calendars=known,
         memory=memory,
     )

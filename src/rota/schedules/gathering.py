@@ -61,8 +61,9 @@ class Gatherer:
         self._db = db
         self._shards = shards
         self._targets = targets
-        self.memory = Memory()
-        """Of all that was read under these rules about targets."""
+        self._memories: dict[TargetPolicy, Memory] = {}
+        """Of all that was read under the same rules about targets: not all tenants have the same,
+        and what was read for one is not read again for another."""
         self._clock = DatabaseClock(SystemClock())
         self._lines: dict[UUID, _Line] = {}
         self._tasks: set[asyncio.Task[None]] = set()
@@ -79,6 +80,10 @@ class Gatherer:
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
         return await wish.result
+
+    def memory(self, tenant: Tenant) -> Memory:
+        """Of what was read for this tenant and for those with the same rules."""
+        return self._memories.setdefault(self._targets.of_tenant(tenant.id), Memory())
 
     async def _work(self, tenant_id: UUID, line: _Line) -> None:
         try:
@@ -120,7 +125,7 @@ class Gatherer:
             [each.given for each in batch],
             shards=self._shards,
             targets=self._targets,
-            memory=self.memory,
+            memory=self.memory(batch[-1].tenant),
             now=self._clock.now(),
         )
 

@@ -23,7 +23,14 @@ class InvalidTarget(InvalidInput):
 
 
 class TargetRefused(RotaError):
-    """The operator's policy does not let this target be called; the text says why."""
+    """The operator's policy does not let this target be called; the text says why.
+
+    `detail` is for the operator alone, where the text must not tell.
+    """
+
+    def __init__(self, text: str, *, detail: str | None = None) -> None:
+        super().__init__(text)
+        self.detail = detail
 
 
 def show(value: object, *, most: int = 60) -> str:

@@ -1,12 +1,16 @@
 """Which targets may be called: the operator's word, asked at create time and again at every call.
 
 The first is a courtesy: a mistake shows where it is made. The second is the wall: only there is
-known which addresses a name has, and every one of them must pass (S1, S2). Pure.
+known which addresses a name has, and every one of them must pass. Pure.
+
+The operator's tenant may have rules of its own, and is told why a target is refused. All other
+tenants hear one sentence, whether the name has no address, a private one or a denied one: told
+apart, these answers would map the network that the server is in.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
@@ -17,6 +21,7 @@ from rota.targets.special import special
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from uuid import UUID
 
     from rota.targets.special import Address
 
@@ -27,6 +32,8 @@ _LOCAL_SUFFIXES: Final = (".localhost", ".localdomain", ".localdomain4", ".local
 _DEFAULT_PORTS: Final = {"http": 80, "https": 443}
 
 _HOW_TO_OPEN: Final = "ROTA_ALLOW_PRIVATE_TARGETS=1 or allow_targets lets targets be private"
+HIDDEN: Final = "the target was not found, or may not be called here"
+"""All that a tenant other than the operator's hears of a host."""
 _HOW_TO_OPEN_METADATA: Final = "only its own address in allow_targets lets it be called"
 
 
@@ -40,6 +47,11 @@ class TargetPolicy:
     deny: Rules = NOTHING
     ports: frozenset[int] = frozenset()
     """Empty for any."""
+    is_discreet: bool = False
+    """Whether all that concerns a host is told in one and the same sentence."""
+    operator: UUID | None = None
+    tenants: TargetPolicy | None = None
+    """What holds for every tenant but `operator`; None when the same holds for all."""
 
     @staticmethod
     def of(
@@ -59,6 +71,15 @@ class TargetPolicy:
             ports=frozenset(ports),
         )
 
+    def of_tenant(self, tenant: UUID) -> TargetPolicy:
+        """What holds for this tenant."""
+        return self if self.tenants is None or tenant == self.operator else self.tenants
+
+    def for_others(self, operator: UUID, *, allow_private: bool) -> TargetPolicy:
+        """This policy for the operator's tenant alone, with another for all others."""
+        others = replace(self, allow_private=allow_private, is_discreet=True)
+        return replace(self, operator=operator, tenants=others)
+
     def wrong_with_url(self, url: str) -> str | None:
         """Why a URL is refused, as far as it can be told without a look-up; None when it is not."""
         try:
@@ -76,7 +97,8 @@ class TargetPolicy:
         if self.ports and port not in self.ports:
             allowed = ", ".join(map(str, sorted(self.ports)))
             return f"the port {port} may not be called here; target_ports has {allowed}"
-        return self._wrong_with_host(host)
+        wrong = self._wrong_with_host(host)
+        return HIDDEN if wrong is not None and self.is_discreet else wrong
 
     def wrong_with_addresses(self, host: str, found: Iterable[str]) -> str | None:
         """Why a host is refused for one of the addresses it has; None when all of them pass.
@@ -98,7 +120,11 @@ class TargetPolicy:
         """`TargetRefused` unless every address that the host has may be called."""
         wrong = self.wrong_with_addresses(host, found)
         if wrong is not None:
-            raise TargetRefused(wrong)
+            raise self.refusal(wrong)
+
+    def refusal(self, wrong: str) -> TargetRefused:
+        """The error for a host that is refused, or not found, with as much as may be told."""
+        return TargetRefused(HIDDEN, detail=wrong) if self.is_discreet else TargetRefused(wrong)
 
     def _wrong_with_host(self, host: str) -> str | None:
         if self.deny.name(host):

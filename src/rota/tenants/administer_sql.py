@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 _INSERT: LiteralString = """
     INSERT INTO tenants (id, name, weight, max_concurrency, create_rate, request_rate,
-                         max_schedules, min_interval, celery_allow)
-    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+                         max_schedules, min_interval, celery_allow, capture_budget_mb)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
     ON CONFLICT (name) DO NOTHING
  RETURNING *
 """
@@ -35,7 +35,7 @@ _PAGE: LiteralString = """
 _UPDATE: LiteralString = """
     UPDATE tenants t
        SET name = $2, weight = $3, max_concurrency = $4, create_rate = $5, request_rate = $6,
-           max_schedules = $7, min_interval = $8, celery_allow = $9
+           max_schedules = $7, min_interval = $8, celery_allow = $9, capture_budget_mb = $10
      WHERE t.id = $1 AND NOT EXISTS (SELECT FROM tenants o WHERE o.name = $2 AND o.id <> $1)
  RETURNING *
 """
@@ -92,4 +92,5 @@ def _values(terms: Terms) -> tuple[object, ...]:
         terms.max_schedules,
         terms.min_interval,
         list(terms.celery_allow),
+        terms.capture_budget_mb,
     )

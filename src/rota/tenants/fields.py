@@ -21,6 +21,8 @@ MAX_NAME: Final = 100
 MAX_WEIGHT: Final = 1_000
 MAX_COUNT: Final = 1_000_000_000
 MAX_PATTERNS: Final = 100
+MAX_BUDGET_MB: Final = 1_000_000
+_MOST: Final = {"capture_budget_mb": MAX_BUDGET_MB}
 _SHORTEST = timedelta(seconds=1)
 # One in eleven days. A rate so small that the database takes it for 0 would be a fault.
 SLOWEST: Final = 0.000001
@@ -43,6 +45,7 @@ class Terms:
     create_rate: float | None = None
     request_rate: float | None = None
     max_schedules: int | None = None
+    capture_budget_mb: int | None = None
     min_interval: timedelta = MIN_INTERVAL
     celery_allow: tuple[str, ...] = ()
 
@@ -86,7 +89,7 @@ def _read_one(name: str, value: object) -> object:
         case "celery_allow":
             return _patterns(value)
         case _:
-            return _whole(value, name, MAX_COUNT)
+            return _whole(value, name, _MOST.get(name, MAX_COUNT))
 
 
 def _name(value: object) -> str:

@@ -23,7 +23,7 @@ _MAKE_TENANT: LiteralString = """
 
 _TENANT: LiteralString = """
     SELECT id, name, weight, max_concurrency, create_rate, request_rate, max_schedules,
-           min_interval, celery_allow, created_at
+           capture_budget_mb, min_interval, celery_allow, created_at
       FROM tenants
      WHERE name = $1
 """
@@ -45,7 +45,7 @@ _ADD_KEY: LiteralString = """
 _KEY_BY_PREFIX: LiteralString = """
     SELECT k.id AS key_id, k.prefix, k.sha256, k.scopes, k.expires_at, clock_timestamp() AS now,
            t.id, t.name, t.weight, t.max_concurrency, t.create_rate, t.request_rate,
-           t.max_schedules, t.min_interval, t.celery_allow, t.created_at
+           t.max_schedules, t.capture_budget_mb, t.min_interval, t.celery_allow, t.created_at
       FROM api_keys k
       JOIN tenants t ON t.id = k.tenant_id
      WHERE k.prefix = $1
@@ -213,6 +213,7 @@ def tenant_of(row: Row) -> Tenant:
         create_rate=cast("float | None", row["create_rate"]),
         request_rate=cast("float | None", row["request_rate"]),
         max_schedules=row["max_schedules"],
+        capture_budget_mb=row["capture_budget_mb"],
         min_interval=row["min_interval"],
         celery_allow=tuple(row["celery_allow"]),
         created_at=row["created_at"],

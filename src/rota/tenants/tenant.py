@@ -40,6 +40,8 @@ class Tenant:
     request_rate: float | None = None
     """Requests it may make in a second, on average; None for what everybody may."""
     max_schedules: int | None = None
+    capture_budget_mb: int | None = None
+    """Megabytes of requests and responses kept in a day; None for what everybody has."""
     min_interval: timedelta = MIN_INTERVAL
     """No schedule of it may have slots closer than this."""
     celery_allow: tuple[str, ...] = ()

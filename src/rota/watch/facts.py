@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from rota import ids
 from rota.durations import compact
+from rota.queue import capture_usage
 from rota.timers import lag
 from rota.watch import facts_sql as sql
 from rota.watch import rules
@@ -90,6 +91,21 @@ async def failing(tx: Tx, _: Collection[Alert]) -> list[Reading]:
             detail=f"{row['dead']} of {row['succeeded'] + row['dead']} failed in the last hour",
         )
         for row in rows
+    ]
+
+
+async def captures(tx: Tx, _: Collection[Alert]) -> list[Reading]:
+    """Tenants of whose attempts only excerpts are kept today: one alert for each day."""
+    return [
+        Reading(
+            subject=f"captures of {each.day}",
+            tenant_id=each.tenant_id,
+            value=each.cut,
+            detail=f"the capture budget of {each.day} (UTC) is used up, with "
+            f"{each.bytes / 1024 / 1024:.0f} MB kept: of {each.cut} attempts or more only excerpts "
+            "are kept",
+        )
+        for each in await capture_usage.cut_today(tx, limit=_COUNTED)
     ]
 
 

@@ -6,11 +6,20 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 Event = Literal[
-    "dead", "missed", "overdue", "recovered", "succeeded", "failing", "slow", "installation", "test"
+    "dead",
+    "missed",
+    "overdue",
+    "limit",
+    "recovered",
+    "succeeded",
+    "failing",
+    "slow",
+    "installation",
+    "test",
 ]
 """What a channel may want to hear of (`test` always comes when it is asked for)."""
 
-DEFAULT_EVENTS: Final[tuple[Event, ...]] = ("dead", "missed", "overdue", "recovered")
+DEFAULT_EVENTS: Final[tuple[Event, ...]] = ("dead", "missed", "overdue", "limit", "recovered")
 INSTALLATION: Final[Event] = "installation"
 """Of the whole installation, and so for its operator alone."""
 EVENTS: Final[tuple[Event, ...]] = (*DEFAULT_EVENTS, "succeeded", "failing", "slow", INSTALLATION)
@@ -38,6 +47,7 @@ KINDS: Final = {
         Kind("overdue", "overdue", "a slot has passed and has not been fired"),
         Kind("failing", "failing", "many firings fail"),
         Kind("slow", "slow", "firings take almost as long as they may"),
+        Kind("capture", "limit", "only excerpts of requests and responses are kept today"),
         Kind("stalled", INSTALLATION, "shards stand still"),
         Kind("behind", INSTALLATION, "a scheduler has fallen behind"),
         Kind("circuit", INSTALLATION, "a host fails, and is left alone"),

@@ -41,6 +41,7 @@ THRESHOLDS: Final[Mapping[str, Threshold]] = {
     "flapping": Threshold(2, 5),  # changes of a shard's holder within an hour: MO5
     "deep": Threshold(100, 500),  # firings past their instant that wait for a worker: MO7
     "failing": Threshold(0.05, 0.10),  # of the last hour's firings: MO4
+    "capture": Threshold(0, 0),  # attempts of today that were cut
     "slow": Threshold(0.80, 0.90),  # of the schedule's timeout: MO6
 }
 

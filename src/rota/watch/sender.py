@@ -56,13 +56,22 @@ class Sender:
     """Of a worker. Any number of them share the outbox; each notification is one's alone."""
 
     def __init__(
-        self, db: Database, channels: Channels, *, post: Post, say: Say | None, bus: Bus
+        self,
+        db: Database,
+        channels: Channels,
+        *,
+        post: Post,
+        say: Say | None,
+        say_for: UUID | None = None,
+        bus: Bus,
     ) -> None:
-        """Without `say` only webhooks are sent."""
+        """Without `say` only webhooks are sent; with `say_for`, other services to that tenant's
+        channels alone."""
         self._db = db
         self._channels = channels
         self._post = post
         self._say = say
+        self._say_for = say_for
         self._bus = bus
 
     async def run_once(self) -> int:
@@ -115,7 +124,7 @@ class Sender:
     async def _call(self, each: Notification, url: Masked) -> Told:
         text = url.reveal()
         if addresses.scheme_of(text) not in addresses.WEBHOOKS:
-            if self._say is None:
+            if self._say is None or self._say_for not in (None, each.tenant_id):
                 return Told(error="other services are off here; ROTA_APPRISE=1 turns them on")
             return await self._say(url, each.title, words.plain(each.content))
         try:

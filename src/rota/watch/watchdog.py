@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 from uuid import UUID
 
 from rota.leases import standing
+from rota.queue import capture_usage
 from rota.watch import alerts, alerts_sql, facts, facts_sql, outbox, rules
 from rota.watch.alerts import Trouble
 from rota.watch.kinds import OF_OUTCOMES
@@ -74,6 +75,7 @@ class Watchdog:
             ("stalled", facts.stalled),
             ("circuit", facts.circuits),
             ("deep", facts.deep),
+            ("capture", facts.captures),
         ):
             news += await _judge(tx, kind, look)
         news += await self._end(tx)
@@ -93,6 +95,7 @@ class Watchdog:
         if now - self._times.hourly >= _HOURLY:
             self._times.hourly = now
             await alerts.forget(tx)
+            await capture_usage.forget(tx)
             await outbox.forget(tx)
         return news
 
@@ -120,21 +123,21 @@ async def _carry_out(
         known = await alerts.are_open(tx, kind)
     by_about = {(each.tenant_id, each.subject): each.id for each in known}
     decision = rules.decide(kind, readings, by_about)
-    fresh = _with_room(decision.opened, Counter(each.tenant_id for each in known))
-    opened = await alerts.open_(tx, kind, [_trouble(r) for r in fresh])
+    opened = await alerts.open_(tx, kind, [_trouble(r) for r in with_room(decision.opened, known)])
     await alerts.touch(tx, kind, [_trouble(r) for r in decision.going_on])
     closed = await alerts.close(tx, [by_about[about] for about in decision.closed])
     return [*opened, *closed]
 
 
-def _with_room(readings: Iterable[Reading], known: Counter[UUID | None]) -> list[Reading]:
-    """Those whose tenant has not too many open already."""
-    fresh: list[Reading] = []
-    for each in readings:
-        known[each.tenant_id] += 1
-        if known[each.tenant_id] <= _MOST_OPEN:
-            fresh.append(each)
-    return fresh
+def with_room(opened: Iterable[Reading], known: Iterable[Alert]) -> list[Reading]:
+    """Those that there is room for, by tenant: no tenant's trouble hides that of another."""
+    count = Counter(each.tenant_id for each in known)
+    kept: list[Reading] = []
+    for each in opened:
+        if count[each.tenant_id] < _MOST_OPEN:
+            count[each.tenant_id] += 1
+            kept.append(each)
+    return kept
 
 
 async def _end_of_nodes(tx: Tx) -> list[Event]:

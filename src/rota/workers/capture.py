@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from rota.queue.finish import Tried
+from rota.queue.finish import CUT_MARK, Tried
 
 if TYPE_CHECKING:
     from rota.schedules.definition import Capture
@@ -52,6 +52,36 @@ def excerpt(reply: Reply, *, capture: Capture, ok: bool) -> str | None:
         return None
     # Four bytes are the longest character there is.
     return clean(reply.body[: EXCERPT * 4].decode(errors="replace"))[:EXCERPT] or None
+
+
+MAX_CUT: Final = 4 * 1024
+"""Bytes. What is no larger is an excerpt already."""
+
+
+def cut(tried: Tried) -> Tried:
+    """An excerpt of the attempt, marked as such: what it called, and how the answer began."""
+    request = msgspec.json.decode(tried.request, type=dict[str, Any]) if tried.request else {}
+    kept = {
+        # The URL says what was called; it is short by what a URL may be.
+        name: value if name == "url" else _cut_value(value)
+        for name, value in request.items()
+        if name != "headers"
+    }
+    body = tried.response_body
+    return msgspec.structs.replace(
+        tried,
+        request=msgspec.json.encode({**kept, CUT_MARK: True}).decode(),
+        response_headers=None,
+        response_body=None if body is None else body[:EXCERPT],
+    )
+
+
+def _cut_value(value: object) -> object:
+    """A text's beginning; of anything else that is long, its beginning as JSON."""
+    if isinstance(value, str):
+        return value[:EXCERPT]
+    encoded = msgspec.json.encode(value)
+    return value if len(encoded) <= EXCERPT else encoded[:EXCERPT].decode(errors="replace")
 
 
 def clean(text: str) -> str:

@@ -1,8 +1,11 @@
 """The forms in which a secret may come back. Pure.
 
-Texts travel as base64 (also as a part of a longer text, as in Basic authentication), hexadecimal,
-percent-encoded, and with the escapes of JSON and HTML. The usual spellings are listed by `forms`;
-`unescaped` reads all others, since every program has its own idea of what needs an escape.
+Texts travel as base64 (also as a part of a longer text, as in Basic authentication, and in lines as
+in mail), hexadecimal, percent-encoded, and with the escapes of JSON and HTML. The usual spellings
+are listed by `forms`. `VIEWS` read all others: every program has its own idea of what needs an
+escape, and a stranger may escape any character at all.
+
+Each reading takes time linear in the data: no pattern here can match a byte in two ways.
 """
 
 from __future__ import annotations
@@ -14,6 +17,7 @@ import re
 from bisect import bisect_right
 from dataclasses import dataclass
 from functools import lru_cache
+from html.entities import html5
 from typing import TYPE_CHECKING, Final
 from urllib.parse import quote, quote_plus
 
@@ -24,16 +28,36 @@ _SHORTEST: Final = 4
 """Of what is derived from a value. Shorter ones are in every text by chance."""
 _LONG: Final = 4_096
 _PERCENT = re.compile(r"%[0-9A-F]{2}")
-_NEVER_ESCAPED = re.compile(r"[A-Za-z0-9]*", re.ASCII)
-_ESCAPE = re.compile(
-    rb"%[0-9A-Fa-f]{2}"
-    # Together, as a pair of them may be one character.
-    rb"|(?:\\u[0-9A-Fa-f]{4})+"
-    rb"|\\[\"'\\/bfnrt]"
-    rb"|&(?:#[0-9]{1,7}|#[xX][0-9A-Fa-f]{1,6}|quot|amp|lt|gt|apos);"
+_IN_URLS: Final = rb"%[0-9A-Fa-f]{2}"
+_IN_STRINGS: Final = (
+    # Two of them together where they are one character.
+    rb"\\u[dD][89abAB][0-9A-Fa-f]{2}\\u[dD][c-fC-F][0-9A-Fa-f]{2}|\\u[0-9A-Fa-f]{4}"
+    rb"|\\u\{[0-9A-Fa-f]{1,6}\}|\\x[0-9A-Fa-f]{2}|\\[\"'\\/bfnrt]"
 )
+_IN_HTML: Final = rb"&(?:#[0-9]{1,12}|#[xX][0-9A-Fa-f]{1,12});?|&[A-Za-z][A-Za-z0-9]{1,31};"
+_BREAK: Final = rb"[\r\n][ \t\r\n]*"
+
+ANY: Final = re.compile(b"|".join((_IN_URLS, _IN_STRINGS, _IN_HTML)))
+URLS: Final = re.compile(_IN_URLS)
+STRINGS: Final = re.compile(_IN_STRINGS)
+HTML: Final = re.compile(_IN_HTML)
+WRAPPED: Final = re.compile(_BREAK)
+
+Chain = tuple[re.Pattern[bytes], ...]
+"""What is read in the data, one after the other."""
+
+VIEWS: Final[tuple[Chain, ...]] = ((ANY,), (ANY, ANY))
+LINED_VIEWS: Final[tuple[Chain, ...]] = ((WRAPPED,), (ANY, WRAPPED), (ANY, ANY, WRAPPED))
+"""For base64 and hexadecimal alone: no other form goes on in the next line."""
+STRICT_VIEWS: Final[tuple[Chain, ...]] = ((URLS,), (STRINGS,), (HTML,))
+"""For values that hold what looks like an escape: it may be meant as it is."""
+_STARTS: Final = (b"%", b"\\", b"&")
+_INCOMPLETE = re.compile(
+    rb"(?:%[0-9A-Fa-f]?|\\(?:u[0-9A-Fa-f]{0,3}|u\{[0-9A-Fa-f]{0,6}|x[0-9A-Fa-f]?)?"
+    rb"|&(?:#?[xX]?[0-9A-Fa-f]{0,12}|[A-Za-z][A-Za-z0-9]{0,31}))\Z"
+)
+_LONGEST_ESCAPE: Final = 40
 _SHORT: Final = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
-_ENTITIES: Final = {"quot": '"', "amp": "&", "lt": "<", "gt": ">", "apos": "'"}
 
 
 def forms(value: str) -> tuple[bytes, ...]:
@@ -47,14 +71,47 @@ def forms(value: str) -> tuple[bytes, ...]:
     return tuple(sorted(kept, key=lambda form: (-len(form), form)))
 
 
-def is_escaped(value: str) -> bool:
-    """Whether some program would write it with escapes."""
-    return not _NEVER_ESCAPED.fullmatch(value)
+def core(value: str) -> tuple[bytes, ...]:
+    """What is looked for where escapes have been read: the value, also as forms write blanks."""
+    return tuple({value.encode(), value.replace(" ", "+").encode()})
 
 
-def read(data: bytes) -> bytes:
-    """The data with percent-encoding, JSON's and HTML's escapes read, whichever it has."""
-    return _ESCAPE.sub(lambda match: _meaning(match[0]), data)
+def encodings(value: str) -> tuple[bytes, ...]:
+    """The value in base64 and hexadecimal: what may go on in the next line, or be escaped."""
+    return tuple({each for each in _encodings(value.encode()) if len(each) >= _SHORTEST})
+
+
+def looks_escaped(value: str) -> bool:
+    """Whether there is something in it that a reader may take for an escape."""
+    return any(sign in value.encode() for sign in _STARTS)
+
+
+def has_escapes(data: bytes) -> bool:
+    """Whether there may be an escape in it."""
+    return any(sign in data for sign in _STARTS)
+
+
+def has_lines(data: bytes) -> bool:
+    """Whether it has more than one line, also when read."""
+    return b"\n" in data or b"\r" in data or has_escapes(data)
+
+
+def read(data: bytes, escape: re.Pattern[bytes] = ANY) -> bytes:
+    """The data with its escapes read."""
+    if escape is WRAPPED:
+        return escape.sub(b"", data)
+    if not has_escapes(data):
+        return data
+    return escape.sub(lambda match: _meaning(match[0]), data)
+
+
+def ending(data: bytes, longest: int) -> tuple[int, bytes]:
+    """Where the last part begins in which a value of this length could be, and that part without
+    an escape that was cut off at its end."""
+    start = max(0, len(data) - longest * _LONGEST_ESCAPE)
+    part = data[start:]
+    cut = _INCOMPLETE.search(part, max(0, len(part) - _LONGEST_ESCAPE))
+    return start, part if cut is None else part[: cut.start()]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,12 +133,12 @@ class Unescaped:
         return begin, self._origins[last] + end - self._starts[last]
 
 
-def unescaped(data: bytes) -> Unescaped:
+def unescaped(data: bytes, escape: re.Pattern[bytes] = ANY) -> Unescaped:
     """`read`, which is much quicker, with a memory of where everything was."""
     parts: list[bytes] = []
     starts, origins = [0], [0]
     at = done = 0
-    for match in _ESCAPE.finditer(data):
+    for match in escape.finditer(data):
         plain, meaning = data[done : match.start()], _meaning(match[0])
         parts += (plain, meaning)
         starts += (at + len(plain), at + len(plain) + len(meaning))
@@ -94,20 +151,40 @@ def unescaped(data: bytes) -> Unescaped:
 @lru_cache(maxsize=4096)
 def _meaning(escape: bytes) -> bytes:
     text = escape.decode()
-    match text[0], text[1]:
-        case "%", _:
+    match text[0]:
+        case "%":
             return bytes.fromhex(text[1:])
-        case "\\", "u":
+        case "\\":
+            return _in_string(text)
+        case "&":
+            return _in_html(text)
+        case _:
+            return b""  # where a line ends
+
+
+def _in_string(text: str) -> bytes:
+    match text[1]:
+        case "u" if text[2] == "{":
+            return _character(int(text[3:-1], 16))
+        case "u":
             units = bytes.fromhex(text.replace("\\u", ""))
             return units.decode("utf-16-be", errors="replace").encode()
-        case "\\", char:
+        case "x":
+            return _character(bytes.fromhex(text[2:])[0])
+        case char:
             return _SHORT.get(char, char).encode()
-        case _, "#":
-            number = int(text[3:-1], 16) if text[2] in "xX" else int(text[2:-1])
-            is_one = number < 0xD800 or 0xDFFF < number <= 0x10FFFF
-            return chr(number).encode() if is_one else b"?"
-        case _:
-            return _ENTITIES[text[1:-1]].encode()
+
+
+def _in_html(text: str) -> bytes:
+    if text[1] != "#":
+        return html5.get(text[1:], text).encode()
+    digits = text[2:].rstrip(";")
+    return _character(int(digits[1:], 16) if digits[0] in "xX" else int(digits))
+
+
+def _character(number: int) -> bytes:
+    is_one = number < 0xD800 or 0xDFFF < number <= 0x10FFFF
+    return chr(number).encode() if is_one else b"?"
 
 
 def _texts(value: str) -> Iterator[str]:

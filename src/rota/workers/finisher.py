@@ -20,6 +20,7 @@ from rota.db import Backoff
 from rota.errors import TemporaryError
 from rota.queue.chains import Chains
 from rota.queue.finish import Settled, Tried, settle
+from rota.workers.capture_budget import CaptureBudget
 from rota.workers.events import WorkerTroubled
 
 if TYPE_CHECKING:
@@ -64,6 +65,7 @@ class Finisher:
         is_herd: Callable[[int], bool] = lambda _: False,
         report: Callable[[], Awaitable[None]] | None = None,
         made_room: Callable[[], None] = lambda: None,
+        capture_budget: int | None = None,
     ) -> None:
         self._db = db
         self._worker = worker
@@ -84,6 +86,7 @@ class Finisher:
         self._flushed_at = float("-inf")
         self._backoff = Backoff()
         self._chains = Chains()
+        self._captures = CaptureBudget(db, clock, default=capture_budget)
 
     def add(self, settlement: Settlement) -> None:
         """Record it soon."""
@@ -145,8 +148,10 @@ class Finisher:
 
     async def _flush(self, batch: list[Settlement], size: int) -> None:
         self._flushed_at = self._clock.monotonic()
-        await self._record(batch)
-        await self._report_hosts()
+        await self._record(await self._admitted(batch))
+        await self._aside(self._captures.count)
+        if self._report is not None:
+            await self._aside(self._report)
         was_full = self.full
         self._bytes -= size
         if was_full and not self.full:
@@ -172,12 +177,18 @@ class Finisher:
                 self._on_settled(batch, settled)
                 return
 
-    async def _report_hosts(self) -> None:
-        """After the outcomes, and apart from them: no count of failures may hold up a record."""
-        if self._report is None:
-            return
+    async def _admitted(self, batch: list[Settlement]) -> list[Settlement]:
+        """The batch as far as its tenants' budgets go; as it is while nobody knows of these."""
         try:
-            await self._report()
+            return await self._captures.admit(batch)
+        except Exception as error:  # noqa: BLE001 - no budget is worth an outcome
+            self._troubled(error)
+            return batch
+
+    async def _aside(self, work: Callable[[], Awaitable[None]]) -> None:
+        """After the outcomes, and apart from them: no count may hold up a record."""
+        try:
+            await work()
         except Exception as error:  # noqa: BLE001 - what was not told is told the next time
             self._troubled(error)
 

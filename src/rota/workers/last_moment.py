@@ -36,7 +36,7 @@ V = TypeVar("V")
 
 _Name = tuple[UUID, str]
 _NOTHING = Hidden()
-_LONG: Final = 64 * 1024
+_LONG: Final = 16 * 1024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

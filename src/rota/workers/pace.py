@@ -29,6 +29,9 @@ class Pace:
     """How long others have to come back after an outage before their claims are rescued: longer
     than the longest wait between two tries to reach the database."""
     stop_grace: timedelta = timedelta(seconds=20)
+    capture_budget: int | None = None
+    """Bytes of requests and responses that are kept of a tenant in a day; None for no limit. A
+    tenant may have its own."""
 
     def __post_init__(self) -> None:
         if self.concurrency < 1 or self.prefetch < 0:

@@ -130,6 +130,7 @@ class Worker:
             is_herd=lambda count: holdings.waiting >= count,
             report=self._hosts.known.report,
             made_room=self._go_on,
+            capture_budget=pace.capture_budget,
         )
         self._unending = unending = Unending(
             id_,

@@ -1,4 +1,4 @@
-"""Taking secrets out of what came back, before anybody could see it (S8). Pure.
+"""Redaction: takes secrets out of what came back, before anybody could see it. Pure.
 
 A target may echo what it was sent, in any of the forms that `disguise` knows. A form that is cut
 off where the reading ended goes too.
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 MASK: Final = "…"
 _MASK: Final = MASK.encode()
 _SHORTEST_CUT: Final = 4
-_ESCAPES: Final = (b"%", b"\\", b"&")
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +29,12 @@ class Hidden:
 
     forms: tuple[bytes, ...] = field(default=(), repr=False)
     """The longest first, so that none is left in halves by a shorter one within it."""
-    escaped: tuple[bytes, ...] = field(default=(), repr=False)
-    """Values that may come back with escapes of any kind."""
+    values: tuple[bytes, ...] = field(default=(), repr=False)
+    """What is looked for where escapes have been read."""
+    encodings: tuple[bytes, ...] = field(default=(), repr=False)
+    """What is looked for there as well, and where lines have been joined."""
+    strict: tuple[bytes, ...] = field(default=(), repr=False)
+    """Of the values, those with something in them that looks like an escape."""
 
     def __bool__(self) -> bool:
         return bool(self.forms)
@@ -39,16 +42,34 @@ class Hidden:
     @staticmethod
     def of(value: str) -> Hidden:
         """A secret, in all its forms."""
-        escaped = (value.encode(),) if disguise.is_escaped(value) else ()
-        return Hidden(disguise.forms(value), escaped)
+        values = disguise.core(value)
+        strict = values if disguise.looks_escaped(value) else ()
+        return Hidden(disguise.forms(value), values, disguise.encodings(value), strict)
 
     @staticmethod
     def all(each: Iterable[Hidden]) -> Hidden:
         """Several together."""
         each = tuple(each)
-        forms = {form for hidden in each for form in hidden.forms}
-        escaped = {value for hidden in each for value in hidden.escaped}
-        return Hidden(_longest_first(forms), _longest_first(escaped))
+        return Hidden(
+            _longest_first({form for hidden in each for form in hidden.forms}),
+            _longest_first({value for hidden in each for value in hidden.values}),
+            _longest_first({value for hidden in each for value in hidden.encodings}),
+            _longest_first({value for hidden in each for value in hidden.strict}),
+        )
+
+    def views(self, data: bytes) -> Iterator[tuple[disguise.Chain, tuple[bytes, ...]]]:
+        """How the data is read, and what is looked for there. Nothing when it has neither escapes
+        nor lines: then what it says is what is written there."""
+        if not self.values:
+            return
+        if disguise.has_escapes(data):
+            for chain in disguise.VIEWS:
+                yield chain, self.values + self.encodings
+            for chain in disguise.STRICT_VIEWS if self.strict else ():
+                yield chain, self.strict
+        if self.encodings and disguise.has_lines(data):
+            for chain in disguise.LINED_VIEWS:
+                yield chain, self.encodings
 
 
 def scrub(reply: Reply, hidden: Hidden) -> Reply:
@@ -71,13 +92,12 @@ def _is_clean(reply: Reply, hidden: Hidden) -> bool:
     head = "\n".join([part for pair in reply.headers for part in pair])
     if reply.error is not None:
         head += reply.error
-    if hidden.escaped or not head.isascii():
+    if not head.isascii() or (hidden.values and disguise.has_escapes(head.encode())):
         return False
     encoded, body = head.encode(), reply.body
-    return not any(
-        form in encoded or form in body or form[:_SHORTEST_CUT] in body[-len(form) :]
-        for form in hidden.forms
-    ) and not any(form[:_SHORTEST_CUT] in encoded for form in hidden.forms)
+    if any(form[:_SHORTEST_CUT] in encoded for form in hidden.forms):
+        return False
+    return without(body, hidden) == body
 
 
 def without(data: bytes, hidden: Hidden) -> bytes:
@@ -85,24 +105,61 @@ def without(data: bytes, hidden: Hidden) -> bytes:
     for form in hidden.forms:
         if form in data:
             data = data.replace(form, _MASK)
-    if hidden.escaped and any(sign in data for sign in _ESCAPES):
-        data = _without_escaped(data, hidden.escaped)
+    data = _without_disguised(data, hidden)
     return min((_without_cut(data, form) for form in hidden.forms), key=len, default=data)
 
 
-def _without_escaped(data: bytes, values: tuple[bytes, ...]) -> bytes:
-    """The data without the values, however they are escaped in it; twice escaped, too."""
-    plain = disguise.read(data)
-    again = disguise.read(plain)
-    if not any(value in plain or value in again for value in values):
-        return data
-    once = disguise.unescaped(data)
+def _without_disguised(data: bytes, hidden: Hidden) -> bytes:
+    """The data without what shows when its escapes are read, once or twice, or its lines joined."""
+    spans: list[tuple[int, int]] = []
+    read: dict[disguise.Chain, bytes] = {(): data}
+    for chain, needles in hidden.views(data):
+        before = _read(read, chain[:-1], data)
+        text = read[chain] = disguise.read(before, chain[-1])
+        # What was there before has been looked for there, and its line breaks joined.
+        if text != before and any(needle in text for needle in needles):
+            spans += _found(data, chain, needles)
+    data = _cut_out(data, spans)
+    return _without_escaped_cut(data, hidden.values) if disguise.has_escapes(data) else data
+
+
+def _read(read: dict[disguise.Chain, bytes], chain: disguise.Chain, data: bytes) -> bytes:
+    """The data read so; what was read before is not read again."""
+    if chain not in read:
+        read[chain] = disguise.read(_read(read, chain[:-1], data), chain[-1])
+    return read[chain]
+
+
+def _found(
+    data: bytes, chain: disguise.Chain, needles: tuple[bytes, ...]
+) -> Iterator[tuple[int, int]]:
+    """Where in the data there is what reads so."""
+    steps: list[disguise.Unescaped] = []
+    for escape in chain:
+        steps.append(disguise.unescaped(data, escape))
+        data = steps[-1].data
+    for needle in needles:
+        for span in _spans(data, needle):
+            for step in reversed(steps):
+                span = step.origin(*span)  # noqa: PLW2901 - from the last reading to the first
+            yield span
+
+
+def _without_escaped_cut(data: bytes, values: tuple[bytes, ...]) -> bytes:
+    """The data without an ending that reads as the beginning of a value."""
+    longest = max(map(len, values), default=0)
+    start, part = disguise.ending(data, longest)
+    cuts: list[int] = []
+    once = disguise.unescaped(part)
     twice = disguise.unescaped(once.data)
-    spans = [once.origin(*span) for value in values for span in _spans(once.data, value)]
-    spans += [
-        once.origin(*twice.origin(*span)) for value in values for span in _spans(twice.data, value)
-    ]
-    return _cut_out(data, spans)
+    for value in values:
+        at = _cut_at(once.data, value)
+        if at is not None:
+            cuts.append(once.origin(at, len(once.data))[0])
+        at = _cut_at(twice.data, value)
+        if at is not None:
+            cuts.append(once.origin(*twice.origin(at, len(twice.data)))[0])
+    return data[: start + min(cuts)] + _MASK if cuts else data
 
 
 def _spans(data: bytes, value: bytes) -> Iterator[tuple[int, int]]:
@@ -125,15 +182,21 @@ def _cut_out(data: bytes, spans: Iterable[tuple[int, int]]) -> bytes:
 
 def _without_cut(data: bytes, form: bytes) -> bytes:
     """The data without an ending that is the beginning of the form."""
+    at = _cut_at(data, form)
+    return data if at is None else data[:at] + _MASK
+
+
+def _cut_at(data: bytes, form: bytes) -> int | None:
+    """Where an ending begins that is the beginning of the form."""
     if len(form) <= _SHORTEST_CUT:
-        return data
+        return None
     beginning = form[:_SHORTEST_CUT]
     at = data.find(beginning, max(0, len(data) - len(form) + 1))
     while at >= 0:
         if form.startswith(data[at:]):
-            return data[:at] + _MASK
+            return at
         at = data.find(beginning, at + 1)
-    return data
+    return None
 
 
 def text_without(text: str, hidden: Hidden) -> str:

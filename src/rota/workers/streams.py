@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from rota.queue.claim import Claim
     from rota.schedules.schedule import Schedule
-    from rota.workers.http.resolver import Lookup
+    from rota.workers.http.resolver import Lookup, Report
     from rota.workers.last_moment import LastMoment
     from rota.workers.redis_pools import Pools
     from rota.workers.request import Request
@@ -65,9 +65,10 @@ class StreamCaller:
         lookup: Lookup | None = None,
         tls: ssl.SSLContext | None = None,
         last_moment: LastMoment | None = None,
+        report: Report | None = None,
     ) -> None:
         self._policy = targets or TargetPolicy()
-        self._resolver = Resolver(self._policy, lookup)
+        self._resolver = Resolver(self._policy, lookup, report)
         self._tls = tls
         self._last_moment = last_moment
         self._pools: Pools | None = None

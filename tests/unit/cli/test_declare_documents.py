@@ -107,10 +107,56 @@ def test_what_cannot_be_read_is_a_sentence_with_its_line(text: str, wrong: str) 
     assert wrong in caught.value.message
 
 
-def test_a_thousand_aliases_of_aliases_take_no_time_and_no_room() -> None:
-    lines = ["a0: &a0 [x, x]", *(f"a{n}: &a{n} [*a{n - 1}, *a{n - 1}]" for n in range(1, 100))]
-    (found,) = yamls.load("\n".join(lines))
-    assert len(found.value) == 100
+def _aliases(count: int, first: str = "[x, x]") -> str:
+    """A list of which each line is twice the one before."""
+    lines = [f"a0: &a0 {first}", *(f"a{n}: &a{n} [*a{n - 1}, *a{n - 1}]" for n in range(1, count))]
+    return "\n".join(lines)
+
+
+def test_a_value_may_have_many_aliases() -> None:
+    text = "a: &a {x: 1, y: [2, 3]}\nb: [" + ", ".join(["*a"] * 10_000) + "]"
+    (found,) = yamls.load(text)
+    assert found.value["b"] == [{"x": 1, "y": [2, 3]}] * 10_000
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        _aliases(40),
+        _aliases(100),
+        # Of merged objects, of long texts, in many documents, and none of them deep.
+        "a0: &a0 {x: 1}\n"
+        + "\n".join(
+            f"a{n}: &a{n} {{<<: *a{n - 1}, l{n}: *a{n - 1}, r{n}: *a{n - 1}}}" for n in range(1, 40)
+        ),
+        f"a: &a {'x' * 10_000}\nb: &b [{', '.join(['*a'] * 1_000)}]\nc: [{'*b, ' * 7}]",
+        "\n---\n".join([_aliases(16)] * 20),
+        "a: &a [" + "x, " * 2_000 + "]\nb: [" + "*a, " * 2_000 + "]",
+    ],
+    ids=["doubled", "doubled more", "merged", "long", "documents", "squared"],
+)
+def test_aliases_that_stand_for_more_than_a_file_may_hold_are_refused(text: str) -> None:
+    with pytest.raises(InvalidInput, match="each alias counted with all that it stands for"):
+        yamls.load(text)
+
+
+def test_aliases_within_each_other_are_as_deep_as_what_they_stand_for() -> None:
+    lines = ["a0: &a0 [x]", *(f"a{n}: &a{n} [*a{n - 1}]" for n in range(1, 5_000))]
+    with pytest.raises(InvalidInput, match="at most 200 values within each other"):
+        yamls.load("\n".join(lines))
+
+
+def test_a_file_without_end_is_refused() -> None:
+    (problem,) = _read("/dev/zero").problems
+    assert "at most 16777216 bytes" in str(problem)
+    with pytest.raises(InvalidInput, match="at most 16777216 bytes"):
+        yamls.load("x" * (yamls.MAX_BYTES + 1))
+
+
+@pytest.mark.parametrize("text", ["a: 1.0e+999", "a: -1.0e+999", '{"a": 1e999}'])
+def test_a_number_that_is_too_large_is_refused(text: str) -> None:
+    with pytest.raises(InvalidInput, match="fits into 64 bits"):
+        yamls.load(text)
 
 
 def _read(*arguments: object, owner: str | None = None) -> documents.Read:

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 import rota
+from rota.config.server import Server
 from rota.errors import InvalidConfig, InvalidInput
 from rota.runtime import files
-from rota.sdk.client import finding
-from rota.sdk.client.finding import Place, find
+from rota.sdk.client.finding import find
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -32,12 +32,8 @@ def _served(folder: Path) -> Path:
     return folder
 
 
-def test_the_files_are_those_that_a_server_writes() -> None:
-    assert (finding.URL_FILE, finding.KEY_FILE) == (files.URL, files.KEY)
-
-
 def test_beside_a_server_both_are_found(tmp_path: Path) -> None:
-    assert find(None, None, _served(tmp_path)) == Place(URL, "rota_found_here")
+    assert find(None, None, _served(tmp_path)) == Server(URL, "rota_found_here")
 
 
 def test_the_environment_comes_before_the_folder(
@@ -45,15 +41,15 @@ def test_the_environment_comes_before_the_folder(
 ) -> None:
     monkeypatch.setenv("ROTA_URL", "https://rota.example/")
     monkeypatch.setenv("ROTA_API_KEY", "rota_from_env")
-    assert find(None, None, _served(tmp_path)) == Place("https://rota.example", "rota_from_env")
-    assert find(URL, None, tmp_path) == Place(URL, "rota_from_env")
+    assert find(None, None, _served(tmp_path)) == Server("https://rota.example", "rota_from_env")
+    assert find(URL, None, tmp_path) == Server(URL, "rota_from_env")
 
 
 def test_what_is_given_comes_first(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ROTA_URL", "https://rota.example")
     monkeypatch.setenv("ROTA_API_KEY", "rota_from_env")
-    assert find(URL, "rota_given") == Place(URL, "rota_given")
-    assert find(None, "rota_given") == Place("https://rota.example", "rota_given")
+    assert find(URL, "rota_given") == Server(URL, "rota_given")
+    assert find(None, "rota_given") == Server("https://rota.example", "rota_given")
 
 
 def test_the_key_in_the_folder_goes_to_no_other_server(tmp_path: Path) -> None:

@@ -123,39 +123,101 @@ def test_what_is_derived_from_a_short_secret_is_not_looked_for() -> None:
     assert set(Hidden.of("ab").forms) == {b"ab", b"6162", b"YWI="}
 
 
+@pytest.mark.parametrize("width", [4, 60, 64, 76])
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\\n", "\\r\\n", "\n ", "&#10;", "%0A"])
+def test_base64_and_hexadecimal_in_lines_are_recognised(width: int, end: str) -> None:
+    secret = "s3cret-" + "0123456789abcdef" * 8
+    for data in (f"user:{secret}", secret, f"x{secret}y"):
+        for text in (
+            base64.b64encode(data.encode()).decode(),
+            base64.urlsafe_b64encode(data.encode()).decode(),
+            data.encode().hex(),
+        ):
+            lines = end.join(text[at : at + width] for at in range(0, len(text), width))
+            clean = without(f"-----BEGIN-----\n{lines}\n".encode(), Hidden.of(secret))
+            assert clean.startswith(b"-----BEGIN-----")
+            left = clean.decode().replace(end, "").removeprefix("-----BEGIN-----")
+            # What shares its bits with what stands before or behind may be left, and no more.
+            assert len(left) <= 16
+
+
 def _escape(char: str, way: int) -> str:
     """One of the ways to write a character."""
+    units = char.encode("utf-16-be").hex()
+    pair = "".join(f"\\u{units[at : at + 4]}" for at in range(0, len(units), 4))
     ways = (
         "".join(f"%{byte:02X}" for byte in char.encode()),
         "".join(f"%{byte:02x}" for byte in char.encode()),
-        json.dumps(char)[1:-1],
-        f"\\u{ord(char):04X}" if ord(char) < 65_536 else json.dumps(char)[1:-1],
+        pair,
+        pair.upper().replace("\\U", "\\u"),
+        f"\\u{{{ord(char):x}}}",
         html.escape(char),
         f"&#{ord(char)};",
+        f"&#{ord(char):07d};",
         f"&#x{ord(char):X};",
+        f"&#X{ord(char):06x};",
+        char,
     )
-    return ways[way]
+    return ways[way % len(ways)]
 
 
-@given(
-    st.text(
-        # Those with which an escape begins have to be escaped themselves: then it is no mixture.
-        st.characters(exclude_categories=("Cs",), exclude_characters="…\\%&"),
-        min_size=4,
-        max_size=40,
-    ),
-    st.data(),
+PLAIN_SECRETS = st.text(
+    # Those with which an escape begins have to be escaped themselves: then it is no mixture. And
+    # what html.escape leaves as it is may not be followed by what would make an escape of it.
+    st.characters(exclude_categories=("Cs",), exclude_characters="…\\%&"),
+    min_size=4,
+    max_size=40,
 )
-def test_no_mixture_of_escapes_gets_through(secret: str, data: st.DataObject) -> None:
-    """Every program has its own idea of what needs an escape."""
-    written = "".join(
-        c if c.isascii() and c.isalnum() else _escape(c, data.draw(st.integers(0, 6)))
-        for c in secret
-    )
+
+
+@given(PLAIN_SECRETS, st.lists(st.integers(0, 10), min_size=40, max_size=40), AROUND, AROUND)
+def test_no_mixture_of_escapes_gets_through(
+    secret: str, ways: list[int], before: bytes, after: bytes
+) -> None:
+    """Any character may be escaped, ordinary ones too, and each in another way."""
+    written = "".join(_escape(c, way) for c, way in zip(secret, ways, strict=False)).encode()
     hidden = Hidden.of(secret)
-    assert written.encode() not in without(b"<" + written.encode() + b">", hidden)
-    again = json.dumps(written)[1:-1].encode()
-    assert again not in without(b"<" + again + b">", hidden)
+    # A blank stands between: a stranger's half of an escape would make another of ours.
+    for data in (written, json.dumps(written.decode())[1:-1].encode(), quote(written).encode()):
+        clean = without(before + b" " + data + b" " + after, hidden)
+        assert data not in clean
+        for read in (clean, disguise.read(clean), disguise.read(disguise.read(clean))):
+            assert secret.encode() not in read
+
+
+@pytest.mark.parametrize("secret", ["a%41b-cd", "x\\u0041y\\n", "&#65;&amp;&", "100%&\\/z"])
+@pytest.mark.parametrize("ways", [(0, 1), (2, 3), (6, 7, 8, 9)], ids=["urls", "strings", "html"])
+def test_a_secret_that_looks_like_an_escape_is_found_in_every_spelling(
+    secret: str, ways: tuple[int, ...]
+) -> None:
+    every = "".join(_escape(c, ways[at % len(ways)]) for at, c in enumerate(secret))
+    some = "".join(
+        _escape(c, ways[0]) if c in "%\\&" or at % 2 else c for at, c in enumerate(secret)
+    )
+    for written in (secret, every, some):
+        clean = without(f"<{written}>".encode(), Hidden.of(secret))
+        assert clean == f"<{MASK}>".encode()
+
+
+@pytest.mark.parametrize("way", [0, 2, 7, 9])
+def test_an_escaped_secret_that_is_cut_off_goes_too(way: int) -> None:
+    secret = "sk_live_51H8x9"
+    written = "".join(_escape(c, way) for c in secret).encode()
+    longest = len(_escape("x", way)) * 5
+    for cut in range(longest, len(written)):
+        clean = without(b"got: " + written[:cut], Hidden.of(secret))
+        assert clean == f"got: {MASK}".encode(), written[:cut]
+
+
+@given(st.binary(max_size=300), st.lists(SECRETS, min_size=1, max_size=3))
+def test_data_without_any_secret_is_left_as_it_is(data: bytes, secrets: list[str]) -> None:
+    hidden = Hidden.all(map(Hidden.of, secrets))
+    readings = [data, disguise.read(data), disguise.read(disguise.read(data))]
+    readings += [disguise.read(each, disguise.WRAPPED) for each in readings]
+    readings += [disguise.read(data, each) for (each,) in disguise.STRICT_VIEWS]
+    shown = [form[:4] for form in (*hidden.forms, *hidden.values, *hidden.encodings)]
+    if not any(each in reading for each in shown for reading in readings):
+        assert without(data, hidden) == data
 
 
 @given(st.binary(max_size=200))
@@ -171,8 +233,20 @@ def test_whatever_the_bytes_they_can_be_read(data: bytes) -> None:
 def test_a_hostile_body_takes_no_more_than_a_moment() -> None:
     """A megabyte of escapes, and of almost the secret: linear in both."""
     clock = SystemClock()
-    hidden = Hidden.of("%25" * 200 + "!")
-    for body in (b"%25" * 350_000, b"%2525" * 200_000, b"\\" * 1_000_000, b"&#37;" * 200_000):
+    hidden = Hidden.all([Hidden.of("%25" * 200 + "!"), *(Hidden.of(f"key-{n}") for n in range(20))])
+    for body in (
+        b"%25" * 350_000,
+        b"%2525" * 200_000,
+        b"\\" * 1_000_000,
+        b"&#37;" * 200_000,
+        b"&#" * 500_000,
+        b"&" + b"a" * 1_000_000,
+        b"\\u0025" * 160_000,
+        b"\\ud83d" * 160_000,
+        b"\n" * 1_000_000,
+        b"\n " * 500_000,
+        b" " * 1_000_000,
+    ):
         began = clock.monotonic()
         scrub(Reply(code=200, body=body), hidden)
-        assert clock.monotonic() - began < 5
+        assert clock.monotonic() - began < 60

@@ -112,7 +112,11 @@ def of_text(
 def _of_file(path: str, stem: str | None, problems: list[Problem]) -> list[tuple[Document, bool]]:
     name = "stdin" if path == STDIN else path
     try:
-        content = sys.stdin.buffer.read() if path == STDIN else Path(path).read_bytes()
+        content = _bytes(path)
+        if len(content) > yamls.MAX_BYTES:
+            wrong = f"expected a file of at most {yamls.MAX_BYTES} bytes, got more: split it"
+            problems.append(Problem(Place(file=name), None, wrong))
+            return []
         text = content.decode("utf-8-sig")
     except OSError as error:
         wrong = f"expected a file to read: {(error.strerror or 'no access').lower()}"
@@ -122,6 +126,15 @@ def _of_file(path: str, stem: str | None, problems: list[Problem]) -> list[tuple
         problems.append(Problem(Place(file=name), None, "expected text in UTF-8"))
         return []
     return of_text(text, name, stem, problems, is_json=path.endswith(".json") or None)
+
+
+def _bytes(path: str) -> bytes:
+    """What is in the file; of one that is too long, only so much that this can be told."""
+    most = yamls.MAX_BYTES + 1
+    if path == STDIN:
+        return sys.stdin.buffer.read(most)
+    with Path(path).open("rb") as file:
+        return file.read(most)
 
 
 def _parts(text: yamls.Text) -> list[yamls.Text]:

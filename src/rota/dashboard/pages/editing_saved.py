@@ -131,7 +131,8 @@ async def _others(
     """What else is wrong: a person mends a form once, and not field by field."""
     now = await tx.fetch_value("SELECT clock_timestamp()")
     try:
-        fields.read(given, now=now, min_interval=tenant.min_interval, targets=desk.targets)
+        policy = desk.targets.of_tenant(tenant.id)
+        fields.read(given, now=now, min_interval=tenant.min_interval, targets=policy)
     except InvalidSchedule as error:
         return error.problems
     return ()

@@ -40,7 +40,7 @@ async def installation(desk: TheDesk, visitor: TheVisitor) -> Response[str]:
         postgres=postgres.partition(" ")[0],
         python=platform.python_version(),
         secrets_on=desk.vault.is_on,
-        apprise=desk.apprise,
+        apprise=desk.allows_apprise(visitor.principal.tenant),
         public_url=desk.public_url,
         scopes=sorted(visitor.principal.scopes),
     )

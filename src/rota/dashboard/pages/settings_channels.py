@@ -17,6 +17,7 @@ from rota.dashboard.refusals import PageRefused, missing
 from rota.db import Tx
 from rota.errors import InvalidInput
 from rota.tenants.secrets import Masked
+from rota.tenants.tenant import Tenant
 from rota.watch import channel, channels_sql, others, outbox
 from rota.watch.channel import Channel
 from rota.watch.channels import MAX_CHANNELS, Channels, NoSuchChannel, find
@@ -27,6 +28,7 @@ EXPLAINED: Final = {
     "dead": "a firing failed for good",
     "missed": "slots were missed",
     "overdue": "a slot passed and nothing fired",
+    "limit": "a limit of the tenant's is reached, and something is not kept",
     "recovered": "what was wrong goes well again",
     "succeeded": "every success, one by one",
     "failing": "many of the tenant's firings fail",
@@ -51,7 +53,7 @@ async def create_channel(request: AnyRequest, desk: TheDesk, visitor: TheVisitor
         terms = channel.read(given, events=DEFAULT_EVENTS)
         _require_right(visitor, terms.events)
         assert terms.url is not None
-        await _check(desk, terms.url)
+        await _check(desk, visitor.principal.tenant, terms.url)
         made = await desk.db.run(
             lambda tx: Channels(desk.vault).create(tx, tenant, terms), tenant=tenant
         )
@@ -83,7 +85,7 @@ async def change_channel(
         wanted = channel.change(before.terms, given)
         _require_right(visitor, (*before.events, *wanted.events))
         if wanted.url is not None:
-            await _check(desk, wanted.url)
+            await _check(desk, visitor.principal.tenant, wanted.url)
         await _change(desk, visitor, id_, given)
     except settings.REFUSALS as error:
         code, wrong = settings.refusal(error)
@@ -168,7 +170,7 @@ async def _listed(
         typed=typed or usual,
         events=_events(visitor),
         is_on=desk.vault.is_on,
-        apprise=desk.apprise,
+        apprise=desk.allows_apprise(visitor.principal.tenant),
     )
 
 
@@ -209,7 +211,7 @@ async def _one(
         typed=typed or own,
         events=_events(visitor),
         may_change=visitor.may("write") and mine,
-        apprise=desk.apprise,
+        apprise=desk.allows_apprise(visitor.principal.tenant),
     )
 
 
@@ -255,8 +257,9 @@ def _require_right(visitor: Visitor, events: tuple[str, ...]) -> None:
         )
 
 
-async def _check(desk: Desk, url: Masked) -> None:
-    scheme = await others.unreadable(url, policy=desk.targets, allowed=desk.apprise)
+async def _check(desk: Desk, tenant: Tenant, url: Masked) -> None:
+    policy = desk.targets.of_tenant(tenant.id)
+    scheme = await others.unreadable(url, policy=policy, allowed=desk.allows_apprise(tenant))
     if scheme is not None:
         raise InvalidInput(
             f"Invalid url: expected a URL of {scheme}:// that apprise can read", field="url"

@@ -19,7 +19,7 @@ from rota.tenants import administer, fields
 from rota.tenants.tenant import DEFAULT_NAME, Tenant
 
 PAGE: Final = 100
-_WHOLE: Final = frozenset({"weight", "max_concurrency", "max_schedules"})
+_WHOLE: Final = frozenset({"weight", "max_concurrency", "max_schedules", "capture_budget_mb"})
 
 
 @get("/settings/tenants", opt=doors.needs("operator"))

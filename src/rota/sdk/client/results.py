@@ -89,6 +89,8 @@ class Attempt(Result, frozen=True, kw_only=True):
     """Of a firing that goes through steps: which one."""
     compensating: bool = False
     """Whether it was to undo that step."""
+    capture_cut: bool = False
+    """Whether only excerpts were kept, as the tenant's budget of the day was used up."""
 
 
 class Slot(Result, frozen=True, kw_only=True):

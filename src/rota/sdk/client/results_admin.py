@@ -16,6 +16,7 @@ class Tenant(Result, frozen=True, kw_only=True):
     create_rate: float | None = None
     request_rate: float | None = None
     max_schedules: int | None = None
+    capture_budget_mb: int | None = None
     min_interval: str | None = None
     celery_allow: tuple[str, ...] = ()
 

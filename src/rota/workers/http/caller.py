@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from rota.schedules.definition import Definition
     from rota.schedules.schedule import Schedule
     from rota.workers.callback import Callback
-    from rota.workers.http.resolver import Lookup
+    from rota.workers.http.resolver import Lookup, Report
     from rota.workers.last_moment import LastMoment
     from rota.workers.request import Request
 
@@ -52,11 +52,12 @@ class HttpCaller:
         max_body: int = MAX_BODY,
         last_moment: LastMoment | None = None,
         callback: Callback | None = None,
+        report: Report | None = None,
     ) -> None:
         self._last_moment = last_moment
         self._callback = callback
         policy = targets or TargetPolicy()
-        self._client = Client(policy, lookup=lookup, tls=tls, max_body=max_body)
+        self._client = Client(policy, lookup=lookup, tls=tls, max_body=max_body, report=report)
         self._stills: OrderedDict[tuple[UUID, int], Still] = OrderedDict()
 
     def prepare(self, claim: Claim, schedule: Schedule) -> HttpCall:

@@ -18,11 +18,14 @@ if TYPE_CHECKING:
     from rota.targets import TargetPolicy
     from rota.workers.calls import Reply
     from rota.workers.http.origin import Origin
-    from rota.workers.http.resolver import Lookup
+    from rota.workers.http.resolver import Lookup, Report
 
 
 class Client:
-    """Bound to one event loop, and to one policy for all its life."""
+    """Bound to one event loop, and to one policy for all its life.
+
+    `report` hears what tenants must not be told: why a host of theirs is not called.
+    """
 
     def __init__(
         self,
@@ -31,9 +34,10 @@ class Client:
         lookup: Lookup | None = None,
         tls: ssl.SSLContext | None = None,
         max_body: int = MAX_BODY,
+        report: Report | None = None,
     ) -> None:
         self._policy = policy
-        self._resolver = Resolver(policy, lookup)
+        self._resolver = Resolver(policy, lookup, report)
         self._dialler = Dialler(policy, self._resolver)
         self._pool = Pool()
         self._tls = tls
@@ -64,7 +68,8 @@ class Client:
         return reply
 
     async def _connect(self, tenant: UUID, origin: Origin) -> Connection:
-        wrong = self._policy.wrong_with_place(origin.scheme, origin.host, origin.port)
+        policy = self._policy.of_tenant(tenant)
+        wrong = policy.wrong_with_place(origin.scheme, origin.host, origin.port)
         if wrong is not None:
             raise TargetRefused(wrong)
         loop = asyncio.get_running_loop()

@@ -10,7 +10,7 @@ import ssl
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from rota.targets import TargetRefused, addresses
+from rota.targets import addresses
 from rota.workers.http.failures import CallFailed, NotConnected, reason_of
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Dialler:
-    """Connects to what the policy allows, and to nothing else (S1, S2)."""
+    """Connects to what the policy allows, and to nothing else."""
 
     policy: TargetPolicy
     resolver: Resolver
@@ -53,6 +53,7 @@ class Dialler:
         `TargetRefused` when it may not be called, `CallFailed` when no address answers, and
         `ssl.SSLError` for a certificate: the next address would show the same.
         """
+        policy = self.policy.of_tenant(tenant)
         found = await self.resolver.addresses(tenant, place.host, place.port)
         failed: list[str] = []
         errors: list[OSError | None] = []
@@ -60,45 +61,52 @@ class Dialler:
             limit = None if address == found[-1] else _NEXT_ADDRESS_SECONDS
             try:
                 async with asyncio.timeout(limit):
-                    return await self._open(place, address, protocol)
+                    return await _open(policy, place, address, protocol)
             except ssl.SSLError:
                 raise
             except TimeoutError:
-                failed.append(f"{_shown(address, place.port)}: no answer")
+                failed.append(f"{_shown(policy, place, address)}: no answer")
                 errors.append(None)
             except OSError as error:
-                failed.append(f"{_shown(address, place.port)}: {reason_of(error)}")
+                failed.append(f"{_shown(policy, place, address)}: {reason_of(error)}")
                 errors.append(error)
-        raise NotConnected(f"could not connect to {'; '.join(failed)}", errors)
-
-    async def _open(
-        self, place: Place, address: str, protocol: Callable[[], P]
-    ) -> tuple[asyncio.Transport, P]:
-        """To this very address, with the host's name only where it is said."""
-        transport, made = await asyncio.get_running_loop().create_connection(
-            protocol,
-            address,
-            place.port,
-            ssl=place.tls,
-            server_hostname=place.server_name if place.tls else None,
-        )
-        try:
-            self._check_peer(place.host, address, transport)
-        except BaseException:
-            transport.abort()
-            raise
-        return transport, made
-
-    def _check_peer(self, host: str, address: str, transport: asyncio.BaseTransport) -> None:
-        """Once more, of the socket itself: whatever stands between a check and a connection."""
-        name = transport.get_extra_info("peername")
-        if not name:
-            raise CallFailed(NO_ANSWER)
-        peer = str(name[0])
-        if addresses.resolved(peer) != addresses.resolved(address):
-            raise TargetRefused(f"expected to be connected to {address}, got {peer}")
-        self.policy.require(host, (peer,))
+        # Each once: where the host alone is shown, how often says how many addresses it has.
+        raise NotConnected(f"could not connect to {'; '.join(dict.fromkeys(failed))}", errors)
 
 
-def _shown(address: str, port: int) -> str:
-    return f"[{address}]:{port}" if ":" in address else f"{address}:{port}"
+async def _open(
+    policy: TargetPolicy, place: Place, address: str, protocol: Callable[[], P]
+) -> tuple[asyncio.Transport, P]:
+    """To this very address, with the host's name only where it is said."""
+    transport, made = await asyncio.get_running_loop().create_connection(
+        protocol,
+        address,
+        place.port,
+        ssl=place.tls,
+        server_hostname=place.server_name if place.tls else None,
+    )
+    try:
+        check_peer(policy, place.host, address, transport)
+    except BaseException:
+        transport.abort()
+        raise
+    return transport, made
+
+
+def check_peer(
+    policy: TargetPolicy, host: str, address: str, transport: asyncio.BaseTransport
+) -> None:
+    """Once more, of the socket itself: whatever stands between a check and a connection."""
+    name = transport.get_extra_info("peername")
+    if not name:
+        raise CallFailed(NO_ANSWER)
+    peer = str(name[0])
+    if addresses.resolved(peer) != addresses.resolved(address):
+        raise policy.refusal(f"expected to be connected to {address}, got {peer}")
+    policy.require(host, (peer,))
+
+
+def _shown(policy: TargetPolicy, place: Place, address: str) -> str:
+    """What was connected to; of a name, not the address where that is not to be told."""
+    name = place.host.strip("[]") if policy.is_discreet else address
+    return f"[{name}]:{place.port}" if ":" in name else f"{name}:{place.port}"

@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from rota.targets import addresses
+from rota.targets import TargetRefused, addresses
 from rota.workers.http.failures import CallFailed, reason_of
 
 if TYPE_CHECKING:
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
     Lookup = Callable[[str, int], Awaitable[list[str]]]
     """The addresses of a host, in the order to try them; OSError when there are none."""
+    Report = Callable[[UUID, str, str], None]
+    """Takes a tenant, a host, and why it is not called, which the tenant must not be told."""
 
 KEPT_SECONDS: Final = 2.0
 """How long an answer that was judged is used again: a burst asks once, a move shows at once."""
@@ -39,22 +41,27 @@ class _Slots:
 class Resolver:
     """Gives only addresses that passed the policy; a host is refused whole or not at all."""
 
-    def __init__(self, policy: TargetPolicy, lookup: Lookup | None = None) -> None:
+    def __init__(
+        self, policy: TargetPolicy, lookup: Lookup | None = None, report: Report | None = None
+    ) -> None:
         self._policy = policy
+        self._report = report
         self._lookup = lookup or look_up
-        self._kept: dict[tuple[str, int], tuple[float, tuple[str, ...]]] = {}
+        self._kept: dict[tuple[bool, str, int], tuple[float, tuple[str, ...]]] = {}
+        """By whether the host was judged for the operator's tenant, the host and the port."""
         self._asked: dict[tuple[UUID, str, int], asyncio.Task[tuple[str, ...]]] = {}
         self._slots: dict[UUID, _Slots] = {}
 
     async def addresses(self, tenant: UUID, host: str, port: int) -> tuple[str, ...]:
         """Where the host can be called. `TargetRefused` when it may not be, `CallFailed` when it
-        is not found."""
+        is not found; for a tenant that must not know which, `TargetRefused` in both cases."""
+        policy = self._policy.of_tenant(tenant)
         literal = addresses.literal(host)
         if literal is not None:
             found = (str(literal),)
-            self._policy.require(host, found)
+            policy.require(host, found)
             return found
-        kept = self._kept.get((host, port))
+        kept = self._kept.get((policy is self._policy, host, port))
         if kept is not None and asyncio.get_running_loop().time() < kept[0]:
             return kept[1]
         key = (tenant, host, port)
@@ -70,22 +77,35 @@ class Resolver:
         return await asyncio.shield(task)
 
     async def _ask(self, tenant: UUID, host: str, port: int) -> tuple[str, ...]:
+        policy = self._policy.of_tenant(tenant)
         async with self._slot(tenant):
             try:
                 found = tuple(dict.fromkeys(await self._lookup(host, port)))
+                policy.require(host, found)
+            except TargetRefused as refused:
+                self._tell(tenant, host, refused)
+                raise
             except (OSError, UnicodeError) as error:
                 reason = reason_of(error) if isinstance(error, OSError) else str(error)
-                raise CallFailed(f"{host} was not found: {reason}") from error
-        self._policy.require(host, found)
-        self._keep(host, port, found)
+                wrong = f"{host} was not found: {reason}"
+                if not policy.is_discreet:
+                    raise CallFailed(wrong) from error
+                refused = policy.refusal(wrong)
+                self._tell(tenant, host, refused)
+                raise refused from error
+        self._keep((policy is self._policy, host, port), found)
         return found
 
-    def _keep(self, host: str, port: int, found: tuple[str, ...]) -> None:
+    def _tell(self, tenant: UUID, host: str, refused: TargetRefused) -> None:
+        if self._report is not None and refused.detail is not None:
+            self._report(tenant, host, refused.detail)
+
+    def _keep(self, key: tuple[bool, str, int], found: tuple[str, ...]) -> None:
         now = asyncio.get_running_loop().time()
         if len(self._kept) >= _MAX_KEPT:
             self._kept = {key: each for key, each in self._kept.items() if each[0] > now}
         if len(self._kept) < _MAX_KEPT:
-            self._kept[host, port] = (now + KEPT_SECONDS, found)
+            self._kept[key] = (now + KEPT_SECONDS, found)
 
     def _forget(self, key: tuple[UUID, str, int], done: asyncio.Task[tuple[str, ...]]) -> None:
         self._asked.pop(key, None)

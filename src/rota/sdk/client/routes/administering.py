@@ -22,6 +22,7 @@ class TenantFields(TypedDict, total=False):
     create_rate: float | None
     request_rate: float | None
     max_schedules: int | None
+    capture_budget_mb: int | None
     min_interval: Length | None
     celery_allow: Sequence[str] | None
 
