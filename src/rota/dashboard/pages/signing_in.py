@@ -22,7 +22,7 @@ _BYTES: Final = 32
 _NONCE: Final = re.compile(r"[A-Za-z0-9_-]{43}", re.ASCII)
 
 _STALE: Final = "This form was out of date, or came from another site. Nothing happened: try again."
-_USED: Final = "This link was used already, or is too old. `rota sign-in` makes another one."
+_USED: Final = "This link was used already, or is too old."
 _UNKNOWN: Final = "No such key, or it is revoked or has expired."
 
 
