@@ -124,7 +124,7 @@ def _problem(status: int, words: str) -> dict[str, Any]:
 
 def _problems(operation: operations.Operation) -> list[tuple[int, str]]:
     """Those that the operation names, and those that its kind has anyway."""
-    usual = [operations.SLOW]
+    usual: list[tuple[int, str]] = [operations.SLOW]
     if operation.scope is not None:
         usual += [*operations.KEY, operations.AWAY]
     if operation.body is not None or operation.method == "post":
