@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import signal
 import socket
+import subprocess
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.request import urlopen
@@ -185,3 +187,44 @@ def test_what_lies_in_the_current_folder_is_not_imported(tmp_path: Path, place: 
     # `python -m` itself looks there; the program `rota`, as it is installed, does not.
     with on.site(tmp_path, place, PYTHONSAFEPATH="1") as server:
         assert server.get("/readyz")[0] == 200
+
+
+PROGRAM = """
+import sys
+from rota import Rota
+
+print("imported", flush=True)
+rota = Rota(sys.argv[1], admin_key=sys.argv[2])
+rota.run(api=True, port=0)
+"""
+
+
+def test_a_program_with_an_api_has_a_web_process_that_does_not_import_it(
+    tmp_path: Path, place: str
+) -> None:
+    (tmp_path / "program.py").write_text(PROGRAM, "utf-8")
+    command = [sys.executable, "-u", "program.py", place, on.ADMIN]
+    variables = {"HOME": str(tmp_path), "PATH": os.environ["PATH"]}
+    with subprocess.Popen(
+        command,
+        env=variables,
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        encoding="utf-8",
+    ) as process:
+        assert process.stdout is not None
+        lines: list[str] = []
+        while "Rota is at " not in "".join(lines):
+            line = process.stdout.readline()
+            assert line, lines
+            lines.append(line)
+        url = lines[-1].split("Rota is at ")[1].split()[0]
+        server = Server(process, tmp_path, url, lines)
+        assert server.get("/v1/schedules", on.ADMIN)[0] == 200
+        web = server.web_pid()
+        assert server.stop() == 0
+        assert not is_alive(web)
+        lines += process.stdout.readlines()
+    assert [line for line in lines if "imported" in line] == ["imported\n"]
+    assert "Traceback" not in "".join(lines)
