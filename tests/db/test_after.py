@@ -19,6 +19,7 @@ from rota.queue.finish import settle
 from rota.queue.rescue import rescue
 from rota.schedules import after_links, service, together
 from rota.schedules.errors import InvalidSchedule
+from rota.time_slicer import TimeSlicer
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -244,7 +245,7 @@ async def test_of_many_those_that_close_a_circle_are_named(office: Office) -> No
     with pytest.raises(InvalidSchedule) as caught:
         await service.create_many(office.db, office.tenant, items, shards=SHARDS)
     assert [problem.field for problem in caught.value.problems] == ["items[1].after"]
-    batch = await service.read_many(office.db, office.tenant, items)
+    batch = await service.read_many(office.db, office.tenant, items, slicer=TimeSlicer())
     async with office.db.transaction() as tx:
         results = await service.store_each(tx, office.tenant, batch, shards=SHARDS)
     assert [isinstance(each, CallerError) for each in results] == [False, True]

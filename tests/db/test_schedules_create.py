@@ -14,6 +14,7 @@ from rota.schedules import service
 from rota.schedules.errors import DuplicateKey, InvalidSchedule, QuotaReached
 from rota.schedules.saved import Saved
 from rota.schedules.schedule import shard_of
+from rota.time_slicer import TimeSlicer
 
 if TYPE_CHECKING:
     from rota.db import Database, Tx
@@ -166,7 +167,7 @@ async def test_partly_good_items_are_made_as_far_as_they_are_good(db: Database) 
     many = items(4)
     many[2] = {**many[2], "interval": "never"}
     many.append(many[0])
-    batch = await service.read_many(db, office.tenant, many)
+    batch = await service.read_many(db, office.tenant, many, slicer=TimeSlicer())
     async with db.transaction() as tx:
         results = await service.store_each(tx, office.tenant, batch, shards=SHARDS)
     kinds = [type(each) for each in results]
