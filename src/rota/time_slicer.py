@@ -28,7 +28,7 @@ T = TypeVar("T")
 Steps = Generator[None, None, T]
 """A computation that yields where it may be interrupted, and returns its result."""
 
-SLICE: Final = timedelta(milliseconds=2)
+SLICE: Final = timedelta(milliseconds=5)
 """How long a computation has the loop."""
 SOME: Final = 8
 """Small items that are computed between two places to interrupt: each place costs a microsecond."""

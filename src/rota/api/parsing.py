@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, Final, cast
 import msgspec
 
 from rota.api.problems import Refused, bad_field, shown
-from rota.time_slicer import SOME, run_at_once
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
@@ -75,17 +74,31 @@ def items(content: bytes, names: Sequence[str], *, most: int) -> Steps[list[dict
     if len(written) > most:
         raise bad_field(names[0], f"expected at most {most:,}, got more")
     found: list[dict[str, Any]] = []
+    small: list[Written] = []
+    size = 0
     for at, each in enumerate(written):
         if len(each) > MAX_ITEM:
             raise _too_large(at)
-        read = run_at_once(value(each)) if len(each) <= CHUNK else (yield from value(each))
-        if not isinstance(read, dict):
-            raise bad_field(f"items[{at}]", "expected an object")
-        require_few_fields(cast("dict[str, Any]", read), f"items[{at}]")
-        found.append(cast("dict[str, Any]", read))
-        if at % SOME == 0 or len(each) > CHUNK:
+        if small and size + len(each) > CHUNK // 2:
+            found += _objects((yield from value(_listed(small))), at - len(small))
+            small, size = [], 0
             yield
+        small.append(each)
+        size += len(each) + 1
+    found += _objects((yield from value(_listed(small))), len(written) - len(small))
     return found
+
+
+def _listed(parts: Sequence[Written]) -> bytes:
+    return b"[" + b",".join(parts) + b"]"
+
+
+def _objects(read: list[Any], first: int) -> list[dict[str, Any]]:
+    for at, each in enumerate(read, first):
+        if not isinstance(each, dict):
+            raise bad_field(f"items[{at}]", "expected an object")
+        require_few_fields(cast("dict[str, Any]", each), f"items[{at}]")
+    return read
 
 
 def require_few_fields(given: dict[str, Any], name: str) -> None:
@@ -134,7 +147,7 @@ def _values(parts: list[msgspec.Raw], depth: int) -> Generator[None, None, list[
 
 
 def _together(parts: list[msgspec.Raw]) -> list[Any]:
-    return msgspec.json.decode(b"[" + b",".join(parts) + b"]") if parts else []
+    return msgspec.json.decode(_listed(parts)) if parts else []
 
 
 def _parts(
