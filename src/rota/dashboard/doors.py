@@ -29,6 +29,7 @@ ANYBODY: Final[dict[str, str]] = {_OPT: _ANYBODY}
 
 _HARMLESS: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 _FORM: Final = "application/x-www-form-urlencoded"
+_MAX_FIELDS: Final = 2_000
 
 
 def needs(scope: Needs) -> dict[str, str]:
@@ -138,6 +139,10 @@ def _require_our_own(connection: ASGIConnection[Any, Any, Any, Any]) -> None:
 async def _require_token(connection: ASGIConnection[Any, Any, Any, Any], visitor: Visitor) -> None:
     shown = connection.headers.get(forgery.HEADER)
     if shown is None and isinstance(connection, Request):
+        if (await connection.body()).count(b"&") > _MAX_FIELDS:
+            raise PageRefused(
+                HTTPStatus.BAD_REQUEST, f"Expected at most {_MAX_FIELDS:,} fields, got more."
+            )
         form = await connection.form()
         shown = str(form.get(forgery.FIELD, ""))
     if not forgery.matches(visitor.session.secret, shown or ""):
