@@ -13,8 +13,8 @@ from typing import Final
 YOUNG: Final = 10_000
 """New objects before the young ones are looked at: about a millisecond's work."""
 MIDDLE: Final = 5
-"""Of these, before those that outlived one look are looked at again: a few milliseconds' work, also
-while a request holds the objects of ten thousand schedules."""
+"""Of these, before those that outlived one look are looked at again: few, because a request for ten
+thousand schedules makes objects that outlive it, and the loop waits for the whole look."""
 OLD: Final = 800
 """Of those, before everything is looked at."""
 
