@@ -319,8 +319,9 @@ CASES: Final[tuple[Case, ...]] = (
     _named("PUT /v1/secrets/{name}", "/v1/secrets/BIG", {"value": "s" * 60_000}),
     _get("/v1/secrets?limit=1000"),
     _named("DELETE /v1/secrets/{name}", "/v1/secrets/NOBODYS"),
-    _get("/v1/signing-secret"),
-    _named("POST /v1/signing-secret/rotate", "/v1/signing-secret/rotate", {}),
+    _get("/v1/signing-secret?host=acme.example"),
+    _named("POST /v1/signing-secret/rotate", "/v1/signing-secret/rotate", {"host": "acme.example"}),
+    _named("POST /v1/sign-in-links", "/v1/sign-in-links"),
     _named("POST /v1/channels", "/v1/channels", {"name": "c", "url": "https://acme.example"}),
     _get("/v1/channels?limit=1000"),
     *(

@@ -172,10 +172,15 @@ async def house(dsn: str) -> AsyncGenerator[House]:
 
 
 async def _sign_in(found: House) -> None:
-    ask = Ask("POST", "/sign-in", f"key={found.key}".encode(), "application/x-www-form-urlencoded")
+    page = await send(found.app, Ask("GET", "/sign-in"))
+    door = page.header(b"set-cookie").partition(";")[0]
+    csrf = forgery.token(door.partition("=")[2])
+    form = f"csrf={csrf}&key={found.key}".encode()
+    ask = Ask("POST", "/sign-in", form, "application/x-www-form-urlencoded", {"cookie": door})
     answer = await send(found.app, ask)
     assert answer.status == 303, answer.body[:500]
-    found.cookie = answer.header(b"set-cookie").partition(";")[0]
+    given = [value.decode() for name, value in answer.headers if name == b"set-cookie"]
+    found.cookie = next(each for each in given if "rota_session" in each).partition(";")[0]
     found.csrf = forgery.token(found.cookie.partition("=")[2])
 
 
