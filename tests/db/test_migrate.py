@@ -8,6 +8,7 @@ import sys
 
 import asyncpg  # pyright: ignore[reportMissingTypeStubs]
 import pytest
+from tests.db.logins import as_login, make_login
 
 from rota.db import Database, installation, migrate
 from rota.db.migrate import Applied, Migration, still_to_apply
@@ -54,17 +55,8 @@ async def test_everything_is_in_its_own_schema(db: Database) -> None:
 async def test_a_schema_made_by_an_administrator_is_used_by_a_role_that_cannot_make_one(
     empty_dsn: str, empty_db: Database
 ) -> None:
-    async with empty_db.transaction() as tx:
-        await tx.execute(
-            "DO $$ BEGIN CREATE ROLE rota_test_guest LOGIN;"
-            " EXCEPTION WHEN duplicate_object OR unique_violation THEN NULL; END $$"
-        )
-        await tx.execute("GRANT rota_tenant TO rota_test_guest")
-        await tx.execute("CREATE SCHEMA rota AUTHORIZATION rota_test_guest")
-    guest = empty_dsn.replace("://rota@", "://rota_test_guest@")
-    if guest == empty_dsn:
-        pytest.skip("ROTA_TEST_DSN has a password, which the guest has not")
-    async with await Database.open(guest) as db:
+    await make_login(empty_db, "rota_test_guest", member=True)
+    async with await Database.open(as_login(empty_dsn, "rota_test_guest")) as db:
         assert list(await migrate.apply(db)) == migrate.known()
 
 

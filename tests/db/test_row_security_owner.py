@@ -11,6 +11,7 @@ import secrets
 from typing import TYPE_CHECKING, LiteralString, cast
 
 import pytest
+from tests.db.logins import as_login, make_login
 from tests.db.walls_kit import ROWS, inhabited
 
 from rota.db import Database, driver, migrate
@@ -37,30 +38,11 @@ HOT: dict[str, LiteralString] = {
 }
 
 
-async def make_role(db: Database, name: LiteralString, *, member: bool) -> None:
-    """A role with which one may log in, without any rights; of rota_tenant, or not."""
-    async with db.transaction() as tx:
-        await tx.execute(
-            "DO $$ BEGIN CREATE ROLE " + name + " LOGIN;"
-            " EXCEPTION WHEN duplicate_object OR unique_violation THEN NULL; END $$"
-        )
-        if member:
-            await tx.execute("GRANT rota_tenant TO " + name)
-        await tx.execute("CREATE SCHEMA rota AUTHORIZATION " + name)
-
-
-def as_role(dsn: str, name: str) -> str:
-    guest = dsn.replace("://rota@", f"://{name}@")
-    if guest == dsn:
-        pytest.skip("ROTA_TEST_DSN has a password, which the role has not")
-    return guest
-
-
 @pytest.fixture
 async def owner(empty_dsn: str, empty_db: Database) -> AsyncGenerator[Database]:
     """As a plain role, to which all tables belong; `empty_db` is the same as a superuser."""
-    await make_role(empty_db, "rota_test_owner", member=True)
-    async with await Database.open(as_role(empty_dsn, "rota_test_owner")) as database:
+    await make_login(empty_db, "rota_test_owner", member=True)
+    async with await Database.open(as_login(empty_dsn, "rota_test_owner")) as database:
         await migrate.apply(database)
         yield database
 
@@ -114,8 +96,8 @@ async def plan(db: Database, statement: LiteralString) -> list[str]:
 async def test_a_user_who_may_not_make_the_role_is_told_what_to_ask_for(
     empty_dsn: str, empty_db: Database
 ) -> None:
-    await make_role(empty_db, "rota_test_stranger", member=False)
-    async with await Database.open(as_role(empty_dsn, "rota_test_stranger")) as db:
+    await make_login(empty_db, "rota_test_stranger", member=False)
+    async with await Database.open(as_login(empty_dsn, "rota_test_stranger")) as db:
         with pytest.raises(MigrationError) as refused:
             await migrate.apply(db)
     assert "0009_row_security was refused: expected the role rota_tenant" in str(refused.value)

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, LiteralString, cast
 from uuid import UUID
 
 import pytest
+from tests.db.logins import as_login, make_login
 from tests.db.queue_support import fire, make_schedule
-from tests.db.test_row_security_owner import as_role, make_role
 
 from rota import config as configuration
 from rota.db import Database, driver, migrate
@@ -56,8 +56,8 @@ async def test_a_login_that_may_not_act_for_tenants_is_told_what_to_do(
     empty_dsn: str, empty_db: Database
 ) -> None:
     """S10: as after a restore into a server where nobody granted the role."""
-    await make_role(empty_db, "rota_test_doctor", member=True)
-    async with await Database.open(as_role(empty_dsn, "rota_test_doctor")) as db:
+    await make_login(empty_db, "rota_test_doctor", member=True)
+    async with await Database.open(as_login(empty_dsn, "rota_test_doctor")) as db:
         await migrate.apply(db)
         assert (await found(db))["tenant role"].ok is True
         async with empty_db.transaction() as tx:

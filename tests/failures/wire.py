@@ -117,7 +117,8 @@ async def wire(dsn: str) -> AsyncGenerator[Wire]:
     user = parts.netloc.rpartition("@")[0]
     port = server.sockets[0].getsockname()[1]
     netloc = f"{user}@127.0.0.1:{port}" if user else f"127.0.0.1:{port}"
-    made.dsn = parts._replace(netloc=netloc, query="sslmode=disable").geturl()
+    kept = [each for each in parts.query.split("&") if each.startswith("passfile=")]
+    made.dsn = parts._replace(netloc=netloc, query="&".join([*kept, "sslmode=disable"])).geturl()
     try:
         yield made
     finally:

@@ -324,6 +324,8 @@ async def _secrets(ask: Asking) -> None:
     await ask("delete_secret", "TOKEN")
     with pytest.raises(NotFound):
         await ask("delete_secret", "TOKEN")
+    link = await ask("create_sign_in_link")
+    assert link.path.startswith("/sign-in?token=")
     old = await ask("signing_secret", "example.com")
     new = await ask("rotate_signing_secret", overlap=timedelta(hours=1), host="example.com")
     assert (new.host, new.shared) == ("example.com", False)
