@@ -68,6 +68,7 @@ ELSEWHERE = {
     "preview_slots": "reads nothing that is stored",
     "rotate_signing_secret": "has no name in it",
     "create_channel": "makes one of the caller's own",
+    "create_sign_in_link": "signs in with the rights of the caller's own key (test_sessions.py)",
     "create_tenant": "for the operator alone (test_scopes.py)",
 }
 """Operations without a name in their path that are not in REFERENCES, and where they are shown."""
