@@ -2,7 +2,7 @@
 
 from datetime import datetime
 from http import HTTPStatus
-from typing import Annotated, Literal
+from typing import Annotated
 from uuid import UUID
 
 import msgspec
@@ -22,19 +22,8 @@ from rota.tenants.tenant import Principal, Tenant
 from rota.watch import addresses, channel, channels_sql, others, outbox
 from rota.watch.channel import MAX_NAME, MAX_TAG, MAX_TAGS
 from rota.watch.channels import Channels, NoSuchChannel, find
-from rota.watch.kinds import DEFAULT_EVENTS, INSTALLATION
+from rota.watch.kinds import DEFAULT_EVENTS, INSTALLATION, ChannelEvent
 
-_Event = Literal[
-    "dead",
-    "missed",
-    "overdue",
-    "limit",
-    "recovered",
-    "succeeded",
-    "failing",
-    "slow",
-    "installation",
-]
 _Name = Annotated[
     str,
     Meta(
@@ -43,7 +32,7 @@ _Name = Annotated[
     ),
 ]
 _Url = Annotated[str, Meta(max_length=addresses.MAX_LENGTH)]
-_Events = Annotated[list[_Event], Meta(min_length=1)]
+_Events = Annotated[list[ChannelEvent], Meta(min_length=1)]
 _Tags = Annotated[
     list[Annotated[str, Meta(min_length=1, max_length=MAX_TAG)]], Meta(max_length=MAX_TAGS)
 ]

@@ -1,4 +1,4 @@
-"""Credentials that a start makes, handed to whoever started it.
+"""Credentials that a start makes, handed to the person who started it.
 
 On a terminal they are shown. Whatever else a program prints to is kept as a log, so there they go
 to files that only their owner can read, and what is printed is the path.

@@ -30,7 +30,7 @@ HORIZON = 2 * 366 * DAY
 
 
 def warnings(trigger: Trigger, *, after: datetime, clock_changes: bool = True) -> list[str]:
-    """Sentences for whoever creates it; none for most triggers.
+    """Sentences for the person who creates it; none for most triggers.
 
     Without `clock_changes`, none about times that run once, but at another time than written.
     """

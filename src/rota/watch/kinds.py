@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final, Literal
 
-Event = Literal[
+ChannelEvent = Literal[
     "dead",
     "missed",
     "overdue",
@@ -15,9 +15,11 @@ Event = Literal[
     "failing",
     "slow",
     "installation",
-    "test",
 ]
-"""What a channel may want to hear of (`test` always comes when it is asked for)."""
+"""What a channel can subscribe to."""
+
+Event = ChannelEvent | Literal["test"]
+"""What a channel is notified of: a test is sent when it is asked for."""
 
 DEFAULT_EVENTS: Final[tuple[Event, ...]] = ("dead", "missed", "overdue", "limit", "recovered")
 INSTALLATION: Final[Event] = "installation"

@@ -155,12 +155,13 @@ class Claimer:
     async def _count_tenants(self, tx: Tx) -> None:
         """So that the worker knows, a second late at most, that there is a second tenant."""
         now = self._clock.monotonic()
-        if self._tenants is not None and self._tenants_at is not None:
+        if self._tenants_at is not None and (
+            self._tenants is not None or now - self._tenants_at < _TENANTS_INTERVAL
+        ):
             return
-        if self._tenants_at is None or now - self._tenants_at >= _TENANTS_INTERVAL:
-            tenants = await count_tenants(tx) if self._tenants is None else len(self._tenants)
-            self._others(tenants - 1)
-            self._tenants_at = now
+        tenants = await count_tenants(tx) if self._tenants is None else len(self._tenants)
+        self._others(tenants - 1)
+        self._tenants_at = now
 
     def _places(self) -> Places | None:
         """None when it serves one tenant, who may have them all."""
