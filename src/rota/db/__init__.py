@@ -11,7 +11,7 @@ stays in here as far as it is passing trouble: callers see `rota.errors.Temporar
 
 from __future__ import annotations
 
-from rota.db.backoff import Backoff, Retry
+from rota.backoff import ONCE, Retry
 from rota.db.driver import Row
 from rota.db.listen import Cause, Listener, Notice, Subscription, Wake
 from rota.db.pool import Database
@@ -20,7 +20,7 @@ from rota.db.transient import CommitUnknown, Conflict
 from rota.db.tx import FencedTx, Tx
 
 __all__ = [
-    "Backoff",
+    "ONCE",
     "Cause",
     "CommitUnknown",
     "Conflict",

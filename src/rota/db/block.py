@@ -19,6 +19,11 @@ Isolation = Literal["read_committed", "repeatable_read", "serializable"]
 TENANT_ROLE: Final = "rota_tenant"
 """Sees and changes the rows of one tenant alone (docs/decisions/row-security.md)."""
 
+BY_INDEX: Final = "SET LOCAL enable_seqscan = off"
+"""The queue is empty one moment and holds fifty thousand rows the next; a partition is empty when
+its day begins. A plan that is made then, and kept, would read the whole table for every row of a
+batch, until the table is analysed. What a transaction writes it finds by an index."""
+
 _LEVELS: Final[dict[Isolation, str]] = {
     "read_committed": "READ COMMITTED",
     "repeatable_read": "REPEATABLE READ",
@@ -26,15 +31,26 @@ _LEVELS: Final[dict[Isolation, str]] = {
 }
 
 
-def opening(*, isolation: Isolation, read_only: bool, tenant: UUID | None) -> str:
-    """What begins a transaction. Pure.
+def opening(
+    *,
+    isolation: Isolation,
+    read_only: bool,
+    tenant: UUID | None,
+    by_index: bool = False,
+    settings: str = "",
+) -> str:
+    """What begins a transaction, with `settings` that hold until it ends. Pure.
+
+    One that writes, or reads `by_index`, has plans that stay good while its tables grow.
 
     With a tenant, it is as that tenant until it ends: SET LOCAL is undone by COMMIT and ROLLBACK
     alike, so the next to use the session is the engine again. Statements without parameters cannot
     carry values apart from their text; a UUID's text has nothing in it that ends a literal.
     """
     begin = f"BEGIN ISOLATION LEVEL {_LEVELS[isolation]}{' READ ONLY' if read_only else ''}"
-    return begin if tenant is None else f"{begin}; {holding(tenant)}"
+    planned = BY_INDEX if by_index or not read_only else ""
+    parts = (begin, settings, planned, "" if tenant is None else holding(tenant))
+    return "; ".join(part for part in parts if part)
 
 
 def holding(tenant: UUID) -> str:

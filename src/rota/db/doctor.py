@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final, LiteralString
 
 from rota.db import migrate
 from rota.db.block import TENANT_ROLE
+from rota.db.pooler import Mode
 from rota.errors import MigrationError
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
     from rota.clock import Clock
     from rota.db.pool import Database
+    from rota.db.pooler import Route
     from rota.db.tx import Tx
 
 OLDEST_SERVER: Final = 14
@@ -110,6 +112,19 @@ def server_version(settings: Mapping[str, str]) -> Check:
     ok = int(settings["server_version_num"]) >= OLDEST_SERVER * 10_000
     advice = "" if ok else f"upgrade the server to PostgreSQL {OLDEST_SERVER} or newer"
     return Check("server version", ok, f"PostgreSQL {settings['server_version']}", advice)
+
+
+def pooler(route: Route) -> Check:
+    """What stands between Rota and the server, and whether Rota can work through it."""
+    if route.mode is Mode.DIRECT:
+        return Check("pooler", ok=True, found="none")
+    found = f"{route.mode.value} mode"
+    if route.has_direct:
+        found += ", with direct connections past it"
+    elif route.direct_dsn is None:
+        advice = "set --direct-dsn or ROTA_DIRECT_DSN to the server's own address"
+        return Check("pooler", ok=False, found=f"{found}, without a direct_dsn", advice=advice)
+    return Check("pooler", ok=True, found=found)
 
 
 def lossy_settings(settings: Mapping[str, str]) -> list[Check]:

@@ -21,9 +21,8 @@ STATEMENT_CACHE_SIZE = 200
 
 Statements here are literals, so a process has a fixed number of texts (far fewer than this) and
 each is planned once per connection. A text put together at run time would push out the others;
-`LiteralString` forbids it. Behind a pooler that shares sessions between transactions (PgBouncer's
-transaction mode) prepared statements, LISTEN and session settings do not work: connect directly,
-or in session mode.
+`LiteralString` forbids it. Behind a pooler that shares sessions between transactions there are
+none: each statement is parsed and planned when it is run.
 """
 
 _CLOSE_TIMEOUT = 2.0
@@ -34,6 +33,9 @@ _untyped: Any = asyncpg
 
 WrongPassword: type[Exception] = asyncpg.InvalidPasswordError
 """The server asks for another password, or for one where none was given."""
+
+ServerError: type[Exception] = asyncpg.PostgresError
+"""What the server, or a pooler in its place, answers when it will not."""
 
 ERRORS: tuple[type[Exception], ...] = (
     asyncpg.PostgresError,
@@ -64,6 +66,7 @@ class Connection(Protocol):
     async def fetchval(self, query: str, *args: object, timeout: float | None = None) -> Any: ...
     async def execute(self, query: str, *args: object, timeout: float | None = None) -> str: ...
     def is_closed(self) -> bool: ...
+    def get_server_pid(self) -> int: ...
     def terminate(self) -> None: ...
     async def close(self, *, timeout: float | None = None) -> None: ...
     async def add_listener(self, channel: str, callback: OnNotice) -> None: ...
@@ -85,13 +88,25 @@ class Pool(Protocol):
 
 async def connect(dsn: str, session: Session) -> Connection:
     """One connection of its own, outside any pool."""
-    return await cast("Awaitable[Connection]", _untyped.connect(dsn, **_options(dsn, session)))
+    opened = _untyped.connect(dsn, **_options(dsn, session))
+    connection = await cast("Awaitable[Connection]", opened)
+    try:
+        await _set_up(session)(connection)
+    except BaseException:
+        connection.terminate()
+        raise
+    return connection
 
 
 async def open_pool(dsn: str, session: Session, *, size: int) -> Pool:
     """A pool with one connection made, and up to `size` when they are needed."""
     pool = _untyped.create_pool(
-        dsn, min_size=1, max_size=size, reset=_keep_session, **_options(dsn, session)
+        dsn,
+        min_size=1,
+        max_size=size,
+        init=_set_up(session),
+        reset=_keep_session,
+        **_options(dsn, session),
     )
     return await cast("Awaitable[Pool]", pool)
 
@@ -119,6 +134,21 @@ async def hang_up(connection: Connection) -> None:
         raise
 
 
+def _set_up(session: Session) -> Callable[[Connection], Awaitable[None]]:
+    """What to do with a new connection."""
+
+    async def set_up(connection: Connection) -> None:
+        if session.is_pooled:
+            # When the driver meets a type for the first time, it turns jit off for the session and
+            # on again, unless the server has none. The session is not ours to set.
+            untyped: Any = connection
+            untyped._server_caps = untyped._server_caps._replace(jit=False)  # noqa: SLF001
+        else:
+            await connection.execute(session.on_connect())
+
+    return set_up
+
+
 async def _keep_session(connection: Connection) -> None:
     """Nothing to undo when a connection goes back to the pool.
 
@@ -132,8 +162,9 @@ def _options(dsn: str, session: Session) -> dict[str, Any]:
         "password": _password(dsn),
         "timeout": session.connect_timeout.total_seconds(),
         "command_timeout": session.reply_timeout.total_seconds(),
-        "statement_cache_size": STATEMENT_CACHE_SIZE,
-        "server_settings": session.server_settings(),
+        "statement_cache_size": 0 if session.is_pooled else STATEMENT_CACHE_SIZE,
+        # Poolers know this parameter and refuse most others.
+        "server_settings": {"application_name": session.application_name},
     }
 
 

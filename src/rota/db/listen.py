@@ -1,6 +1,6 @@
 """Waking up when something changed, without trusting that the news arrives.
 
-NOTIFY is a hint, not a delivery (QW17): notices sent while the connection was away are lost, and a
+NOTIFY is a hint, not a delivery: notices sent while the connection was away are lost, and a
 pooler may swallow them all. So a wait always ends when its time is up, and every new connection
 counts as news, because nobody knows what was said before it. A waiter that looks at its table after
 every wake, whatever the cause, misses nothing and is merely later without NOTIFY.
@@ -16,13 +16,14 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Self
 
+from rota.backoff import Backoff
 from rota.clock import Clock, SystemClock, set_or_late
 from rota.db import driver
-from rota.db.backoff import Backoff
 from rota.db.session import Session
 
 if TYPE_CHECKING:
     from rota.db.driver import Connection
+    from rota.db.pool import Database
 
 _MAX_NOTICES = 1_000
 
@@ -117,6 +118,7 @@ class Listener:
         self._ping_interval = ping_interval
         self._clock = clock or SystemClock()
         self._subscriptions: list[Subscription] = []
+        self._databases: dict[str, list[Database]] = {}
         self._task: asyncio.Task[None] | None = None
         self.connected = False
         """Whether notices arrive at present."""
@@ -133,6 +135,12 @@ class Listener:
         if self.connected:
             subscription.tell_missed()
         return subscription
+
+    def pass_on(self, channel: str, db: Database) -> None:
+        """Hand notices of this channel to what this process has at `db.on_notice`."""
+        databases = self._databases.setdefault(channel, [])
+        if db not in databases:
+            databases.append(db)
 
     async def start(self) -> None:
         """Begin to connect, in the background."""
@@ -199,9 +207,14 @@ class Listener:
     def _set_connected(self) -> None:
         self.connected = True
         self.last_error = None
+        for channel, databases in self._databases.items():
+            for db in databases:
+                db.tell(channel, None)
         for subscription in self._subscriptions:
             subscription.tell_missed()
 
     def _on_notice(self, _: Connection, _pid: int, channel: str, payload: str) -> None:
+        for db in self._databases.get(channel, ()):
+            db.tell(channel, payload)
         for subscription in self._subscriptions:
             subscription.tell(Notice(channel, payload))

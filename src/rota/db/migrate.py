@@ -4,6 +4,13 @@
 in `rota_migrations` in the same transaction. Any number of processes may start at once: the first
 one in applies, the others find it done. An applied file never changes; a mistake is mended by the
 next number.
+
+Functions of the database are in `functions/*.sql`, each as it is now (CREATE OR REPLACE, with its
+REVOKE and GRANT). The transaction of the newest migration re-creates all of them. Only a new
+migration does: a program of an earlier release that starts during a rolling upgrade must not put
+its own functions back. So a change of a function needs a new migration, which may be nothing but
+the line `-- functions: …` that a test asks for. A function that gets other arguments is another
+function: the earlier one serves earlier programs until a later migration drops it.
 """
 
 from __future__ import annotations
@@ -15,7 +22,7 @@ from datetime import timedelta
 from importlib import resources
 from typing import TYPE_CHECKING, LiteralString, cast
 
-from rota.db import driver
+from rota.db import driver, locks
 from rota.db.transient import is_forbidden
 from rota.errors import MigrationError
 
@@ -30,8 +37,7 @@ _LONGEST = timedelta(days=1)
 
 _FILE_NAME = re.compile(r"(\d{4})_([a-z0-9_]+)\.sql")
 
-# An arbitrary number that only Rota's migrations use: advisory locks share one space per database.
-_LOCK: LiteralString = "SELECT pg_advisory_xact_lock(7682000100010001)"
+_LOCK: LiteralString = "SELECT pg_advisory_xact_lock(" + locks.MIGRATIONS + ")"
 
 _FIND_SCHEMA: LiteralString = "SELECT to_regnamespace('rota') IS NOT NULL"
 _FIND_TABLE: LiteralString = "SELECT to_regclass('rota.rota_migrations') IS NOT NULL"
@@ -81,6 +87,19 @@ def known() -> list[Migration]:
     return parse({name: text for name, text in texts.items() if name.endswith(".sql")})
 
 
+def functions() -> dict[str, str]:
+    """The text of every file of functions, by name, in the order in which they are applied."""
+    folder = resources.files("rota.db") / "functions"
+    files = sorted(folder.iterdir(), key=lambda file: file.name)
+    return {file.name: file.read_text("utf-8") for file in files if file.name.endswith(".sql")}
+
+
+def functions_digest() -> str:
+    """Names the functions as they are now; the newest migration that changed them says the same."""
+    text = "\n".join(f"{name}\n{text}" for name, text in functions().items())
+    return hashlib.sha256(text.replace("\r\n", "\n").encode()).hexdigest()[:16]
+
+
 def parse(files: dict[str, str]) -> list[Migration]:
     """The migrations in files given by name, in order."""
     return [_parse_one(name, files[name]) for name in sorted(files)]
@@ -126,11 +145,12 @@ async def apply(
     on_applied: Callable[[Migration], None] | None = None,
 ) -> Sequence[Migration]:
     """Apply what is pending and return it; `on_applied` is called after each commit."""
+    afterwards = list(functions().values()) if migrations is None else []
     migrations = known() if migrations is None else migrations
     done: list[Migration] = []
 
     async def apply_next(tx: Tx) -> Migration | None:
-        return await _apply_next(tx, migrations)
+        return await _apply_next(tx, migrations, afterwards)
 
     # Repeatable: the second try reads under the lock what the first one did.
     while (migration := await db.run(apply_next, repeatable=True)) is not None:
@@ -140,7 +160,9 @@ async def apply(
     return done
 
 
-async def _apply_next(tx: Tx, migrations: Sequence[Migration]) -> Migration | None:
+async def _apply_next(
+    tx: Tx, migrations: Sequence[Migration], afterwards: Sequence[str]
+) -> Migration | None:
     # Another process may be at a long migration: wait for it, however long. The migration itself
     # keeps the lock timeout, because a table lock that waits makes everybody else wait behind it.
     await tx.execute("SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = 0")
@@ -151,9 +173,11 @@ async def _apply_next(tx: Tx, migrations: Sequence[Migration]) -> Migration | No
     if not todo:
         return None
     migration = todo[0]
+    is_newest = len(todo) == 1
     try:
-        # A file of this package, not text from outside.
-        await tx.execute(cast("LiteralString", migration.sql), reply_timeout=_LONGEST)
+        for text in (migration.sql, *(afterwards if is_newest else ())):
+            # A file of this package, not text from outside.
+            await tx.execute(cast("LiteralString", text), reply_timeout=_LONGEST)
     except driver.ERRORS as error:
         if not is_forbidden(error):
             raise

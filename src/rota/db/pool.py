@@ -9,12 +9,12 @@ from contextlib import asynccontextmanager, contextmanager
 from datetime import timedelta
 from typing import TYPE_CHECKING, LiteralString, NamedTuple, Self, TypeVar
 
+from rota.backoff import Retry
 from rota.clock import Clock, SystemClock
 from rota.db import block, driver
-from rota.db.backoff import Retry
 from rota.db.session import LOCK_TIMEOUT, STATEMENT_TIMEOUT, Session
 from rota.db.transient import CommitUnknown, Conflict, as_temporary, describe, is_session_gone
-from rota.db.tx import Tx
+from rota.db.tx import ENGINE, Tx
 from rota.errors import DatabaseUnavailable, InvalidConfig
 
 if TYPE_CHECKING:
@@ -38,7 +38,11 @@ class Use(NamedTuple):
 
 
 class Database:
-    """A PostgreSQL server and what it takes to talk to it."""
+    """One database with Rota's schema: its pool, its settings, and what is cached about it.
+
+    A value that is passed to every part that works on it. A process may have several, and nothing
+    about a database is global to the process: caches are parts of their users, or `companion`s.
+    """
 
     def __init__(
         self, pool: Pool, *, dsn: str, session: Session, retry: Retry, clock: Clock
@@ -46,8 +50,11 @@ class Database:
         self._pool = pool
         self._retry = retry
         self._clock = clock
+        self._hearers: dict[str, list[Callable[[str | None], None]]] = {}
+        self._companions: dict[type[object], object] = {}
         self.dsn = dsn
         self.session = session
+        self._settings = session.on_begin() if session.is_pooled else ""
 
     @classmethod
     async def open(
@@ -56,6 +63,8 @@ class Database:
         *,
         pool_size: int = 10,
         application_name: str = "rota",
+        is_pooled: bool = False,
+        by_index: bool = False,
         statement_timeout: timedelta = STATEMENT_TIMEOUT,
         lock_timeout: timedelta = LOCK_TIMEOUT,
         retry: Retry | None = None,
@@ -63,12 +72,16 @@ class Database:
     ) -> Self:
         """Connect. A server that is away is tried again, then `DatabaseUnavailable` is raised.
 
-        A DSN that cannot be read or that the server refuses is an `InvalidConfig`.
+        A DSN that cannot be read or that the server refuses is an `InvalidConfig`. `is_pooled` says
+        that the DSN leads to a pooler that shares the server's sessions between transactions.
+        `by_index` is as in `Session`.
         """
         retry = retry or Retry()
         clock = clock or SystemClock()
         session = Session(
             application_name=application_name,
+            is_pooled=is_pooled,
+            by_index=by_index,
             statement_timeout=statement_timeout,
             lock_timeout=lock_timeout,
         )
@@ -77,9 +90,9 @@ class Database:
             try:
                 return await driver.open_pool(dsn, session, size=pool_size)
             except (*driver.ERRORS, ValueError) as error:
-                raise _cannot_connect(error) from error
+                raise cannot_connect(error) from error
 
-        pool = await _with_retries(connect, retry=retry, clock=clock)
+        pool = await with_retries(connect, retry=retry, clock=clock)
         return cls(pool, dsn=dsn, session=session, retry=retry, clock=clock)
 
     @property
@@ -108,19 +121,29 @@ class Database:
         *,
         isolation: Isolation = "read_committed",
         read_only: bool = False,
+        by_index: bool = False,
         tenant: UUID | None = None,
+        actor: str = ENGINE,
     ) -> AsyncGenerator[Tx]:
         """One transaction: committed when the block ends, undone when it raises.
 
         With a `tenant` the server itself shows and takes the rows of that tenant alone, whatever
-        the statements ask for; without one it is the engine's, which sees all.
+        the statements ask for; without one it is the engine's, which sees all. `by_index` is for
+        reads of tables that grow within moments: like writes, they never scan one in full. `actor`
+        is who the audit trail names for its changes.
         `DatabaseUnavailable` or `Conflict` from here means that nothing was changed, except
         `CommitUnknown`: the session ended during the commit itself.
         """
         async with self._connection() as connection:
-            opening = block.opening(isolation=isolation, read_only=read_only, tenant=tenant)
+            opening = block.opening(
+                isolation=isolation,
+                read_only=read_only,
+                tenant=tenant,
+                by_index=by_index,
+                settings=self._settings,
+            )
             await _begin(connection, opening)
-            tx = Tx(connection, read_only=read_only)
+            tx = Tx(connection, read_only=read_only, actor=actor)
             try:
                 yield tx
                 tx.require_sound()
@@ -129,7 +152,37 @@ class Database:
                 raise
             finally:
                 tx.end()
-            await _commit(connection)
+            try:
+                await _commit(connection)
+            finally:
+                # Also when the outcome is unknown: to read again does no harm.
+                for channel, payload in tx.announced:
+                    self.tell(channel, payload)
+
+    def companion(self, kind: type[T], make: Callable[[], T]) -> T:
+        """The one object of this kind that belongs to this database, made when it is first used.
+
+        For caches whose users do not know each other. It ends with the database.
+        """
+        found = self._companions.get(kind)
+        if not isinstance(found, kind):
+            found = self._companions[kind] = make()
+        return found
+
+    def on_notice(self, channel: str, hear: Callable[[str | None], None]) -> Callable[[], None]:
+        """Call `hear` with the payload of each notice that a transaction announces here, or that
+        a `Listener` passes on; with None when notices of others may have been lost.
+
+        Returns what ends that.
+        """
+        hearers = self._hearers.setdefault(channel, [])
+        hearers.append(hear)
+        return lambda: hearers.remove(hear)
+
+    def tell(self, channel: str, payload: str | None) -> None:
+        """Pass a notice on to those who asked for it."""
+        for hear in tuple(self._hearers.get(channel, ())):
+            hear(payload)
 
     async def run(
         self,
@@ -139,6 +192,7 @@ class Database:
         read_only: bool = False,
         repeatable: bool = False,
         tenant: UUID | None = None,
+        actor: str = ENGINE,
         retry: Retry | None = None,
     ) -> T:
         """Do `work` in a transaction, and the whole again while trouble is of the passing kind.
@@ -147,37 +201,69 @@ class Database:
         `repeatable` says that its changes, too, do no harm when made twice (they compare before
         they set, or have their own key): then even a commit of unknown outcome is tried again;
         otherwise that raises `CommitUnknown`. After the last try: `DatabaseUnavailable`.
-        `tenant` is as in `transaction`.
+        `tenant` and `actor` are as in `transaction`.
         """
 
         async def once() -> T:
             async with self.transaction(
-                isolation=isolation, read_only=read_only, tenant=tenant
+                isolation=isolation, read_only=read_only, tenant=tenant, actor=actor
             ) as tx:
                 return await work(tx)
 
-        return await _with_retries(
+        return await with_retries(
             once,
             retry=retry or self._retry,
             clock=self._clock,
             repeatable=repeatable or read_only,
         )
 
+    @asynccontextmanager
+    async def reading(self) -> AsyncGenerator[Tx]:
+        """For statements that read, each a transaction by itself: one round trip, not three.
+
+        Nothing lasts from one to the next: no lock, no setting. Through a pooler this is a
+        read-only transaction, because the statements depend on what those begin with.
+        """
+        if self.session.is_pooled:
+            async with self.transaction(read_only=True) as tx:
+                yield tx
+            return
+        async with self._connection() as connection:
+            tx = Tx(connection, read_only=True)
+            try:
+                yield tx
+            except BaseException as error:
+                # A session in doubt is never given to the next one.
+                if isinstance(error, DatabaseUnavailable) or not isinstance(error, Exception):
+                    _drop(connection)
+                raise
+            finally:
+                tx.end()
+
     async def fetch_alone(
-        self, statement: LiteralString, *args: object, repeatable: bool = False
+        self,
+        statement: LiteralString,
+        *args: object,
+        repeatable: bool = False,
+        retry: Retry | None = None,
     ) -> list[Row]:
         """The rows of a statement that is a transaction by itself: one round trip, not three.
 
-        It is tried again as in `run`, and `repeatable` is as there.
+        It is tried again as in `run`; `repeatable` and `retry` are as there. Through a pooler it is
+        a transaction like any other, because the statement depends on what those begin with.
         """
+        if self.session.is_pooled:
+            return await self.run(
+                lambda tx: tx.fetch(statement, *args), repeatable=repeatable, retry=retry
+            )
 
         async def once() -> list[Row]:
             async with self._connection() as connection:
                 with _committing(connection):
                     return await connection.fetch(statement, *args)
 
-        return await _with_retries(
-            once, retry=self._retry, clock=self._clock, repeatable=repeatable
+        return await with_retries(
+            once, retry=retry or self._retry, clock=self._clock, repeatable=repeatable
         )
 
     @asynccontextmanager
@@ -196,12 +282,13 @@ class Database:
             timeout = self.session.connect_timeout.total_seconds()
             return await self._pool.acquire(timeout=timeout)
         except (*driver.ERRORS, ValueError) as error:
-            raise _cannot_connect(error) from error
+            raise cannot_connect(error) from error
 
 
-async def _with_retries(
+async def with_retries(
     attempt: Callable[[], Awaitable[T]], *, retry: Retry, clock: Clock, repeatable: bool = False
 ) -> T:
+    """Attempt it again while trouble is of the passing kind; then `DatabaseUnavailable`."""
     failures = 0
     while True:
         try:
@@ -210,6 +297,8 @@ async def _with_retries(
             if isinstance(error, CommitUnknown) and not repeatable:
                 raise
             failures += 1
+            if retry.tries == 1:
+                raise
             if failures >= retry.tries:
                 raise DatabaseUnavailable(f"gave up after {failures} tries: {error}") from error
         await clock.sleep(retry.backoff.interval(failures, draw=random.random()))
@@ -278,12 +367,13 @@ def _drop(connection: Connection) -> None:
         connection.terminate()
 
 
-def _cannot_connect(error: Exception) -> Exception:
+def cannot_connect(error: Exception, setting: str = "dsn") -> Exception:
+    """What to raise when there is no connection by the DSN of this setting."""
     temporary = as_temporary(error)
     if temporary is not None:
         return temporary
     if isinstance(error, ValueError):
         # The parser's own words may quote a part of the password.
         expected = "postgresql://user:password@host:port/database, special characters as %XX"
-        return InvalidConfig((f"dsn: expected {expected}, got one that cannot be read",))
-    return InvalidConfig((f"dsn: expected a server that lets us in, got {describe(error)}",))
+        return InvalidConfig((f"{setting}: expected {expected}, got one that cannot be read",))
+    return InvalidConfig((f"{setting}: expected a server that lets us in, got {describe(error)}",))

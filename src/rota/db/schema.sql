@@ -91,6 +91,35 @@ CREATE POLICY tenant ON rota.attempts AS PERMISSIVE FOR ALL TO rota_tenant USING
 GRANT INSERT, SELECT, UPDATE ON rota.attempts TO rota_tenant;
 
 CREATE TABLE rota.attempts_default PARTITION OF rota.attempts DEFAULT;
+CREATE INDEX attempts_default_by_age ON rota.attempts_default USING btree (finished_at);
+
+CREATE TABLE rota.audit (
+    tenant_id uuid NOT NULL,
+    id bigint GENERATED ALWAYS AS IDENTITY NOT NULL,
+    schedule_id uuid,
+    at timestamp with time zone NOT NULL,
+    action text NOT NULL,
+    actor text NOT NULL,
+    status text,
+    version integer,
+    was_status text,
+    was_version integer,
+    was_since timestamp with time zone,
+    was jsonb,
+    changes jsonb,
+    CONSTRAINT audit_pkey PRIMARY KEY (tenant_id, id),
+    CONSTRAINT audit_action_check CHECK ((action = ANY (ARRAY['created'::text, 'edited'::text, 'paused'::text, 'resumed'::text, 'completed'::text, 'deleted'::text, 'triggered'::text, 'replayed'::text, 'backfilled'::text])))
+);
+CREATE INDEX audit_by_age ON rota.audit USING brin (at) WITH (pages_per_range='16');
+CREATE INDEX audit_by_schedule ON rota.audit USING btree (schedule_id, id) WHERE (schedule_id IS NOT NULL);
+CREATE INDEX audit_deleted_key ON rota.audit USING btree (tenant_id, (((was -> 'definition'::text) ->> 'key'::text)), id) WHERE (action = 'deleted'::text);
+CREATE INDEX audit_deleted_name ON rota.audit USING btree (tenant_id, (((was -> 'definition'::text) ->> 'name'::text)), id) WHERE (action = 'deleted'::text);
+CREATE INDEX audit_states ON rota.audit USING btree (schedule_id, id) WHERE (was_status IS NOT NULL);
+ALTER TABLE rota.audit ENABLE ROW LEVEL SECURITY;
+ALTER TABLE rota.audit FORCE ROW LEVEL SECURITY;
+CREATE POLICY engine ON rota.audit AS PERMISSIVE FOR ALL TO CURRENT_USER USING (true) WITH CHECK (true);
+CREATE POLICY tenant ON rota.audit AS PERMISSIVE FOR ALL TO rota_tenant USING ((tenant_id = rota.current_tenant())) WITH CHECK ((tenant_id = rota.current_tenant()));
+GRANT INSERT, SELECT ON rota.audit TO rota_tenant;
 
 CREATE TABLE rota.calendars (
     tenant_id uuid NOT NULL,
@@ -296,6 +325,7 @@ CREATE POLICY tenant ON rota.firings AS PERMISSIVE FOR ALL TO rota_tenant USING 
 GRANT INSERT, SELECT ON rota.firings TO rota_tenant;
 
 CREATE TABLE rota.firings_default PARTITION OF rota.firings DEFAULT;
+CREATE INDEX firings_default_by_age ON rota.firings_default USING btree (finished_at);
 
 CREATE TABLE rota.followers (
     schedule_id uuid NOT NULL,
@@ -375,6 +405,9 @@ CREATE TABLE rota.nodes (
     lock_key integer NOT NULL,
     started_at timestamp with time zone DEFAULT now() NOT NULL,
     seen_at timestamp with time zone DEFAULT now() NOT NULL,
+    confirmed_at timestamp with time zone,
+    gone_since timestamp with time zone,
+    round_trip interval,
     CONSTRAINT nodes_pkey PRIMARY KEY (id)
 );
 
@@ -436,6 +469,7 @@ CREATE TABLE rota.queue (
     progress real,
     progress_note text,
     saga jsonb,
+    recalled boolean DEFAULT false NOT NULL,
     CONSTRAINT queue_pkey PRIMARY KEY (id),
     CONSTRAINT queue_state_check CHECK ((state = ANY (ARRAY['waiting'::text, 'running'::text, 'retrying'::text, 'blocked'::text]))),
     CONSTRAINT queue_triggered_by_check CHECK ((triggered_by = ANY (ARRAY['schedule'::text, 'manual'::text, 'api'::text, 'backfill'::text, 'enqueue'::text, 'after'::text])))
@@ -506,10 +540,13 @@ CREATE TABLE rota.schedules (
     paused_until timestamp with time zone,
     calendar text,
     calendar_version integer,
+    created_by text,
+    updated_by text,
     CONSTRAINT schedules_pkey PRIMARY KEY (id),
     CONSTRAINT schedules_tenant_id_key_key UNIQUE (tenant_id, key),
     CONSTRAINT schedules_status_check CHECK ((status = ANY (ARRAY['active'::text, 'paused'::text, 'completed'::text]))),
-    CONSTRAINT schedules_tenant_id_calendar_fkey FOREIGN KEY (tenant_id, calendar) REFERENCES rota.calendars(tenant_id, name)
+    CONSTRAINT schedules_tenant_id_calendar_fkey FOREIGN KEY (tenant_id, calendar) REFERENCES rota.calendars(tenant_id, name),
+    CONSTRAINT schedules_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES rota.tenants(id)
 );
 CREATE INDEX schedules_by_status ON rota.schedules USING btree (tenant_id, status, id);
 CREATE INDEX schedules_by_type ON rota.schedules USING btree (tenant_id, job_type, id) WHERE (job_type IS NOT NULL);
@@ -518,12 +555,8 @@ CREATE INDEX schedules_paused_together ON rota.schedules USING btree (tenant_id,
 CREATE INDEX schedules_paused_until ON rota.schedules USING btree (paused_until) WHERE ((paused_until IS NOT NULL) AND (status = 'paused'::text));
 CREATE INDEX schedules_with_steps ON rota.schedules USING btree (tenant_id, id) WHERE (definition ? 'steps'::text);
 CREATE INDEX schedules_without_queue ON rota.schedules USING btree (tenant_id, job_type) WHERE ((job_type IS NOT NULL) AND (NOT (definition ? 'queue'::text)));
-CREATE TRIGGER forget_timer AFTER DELETE ON rota.schedules FOR EACH ROW EXECUTE FUNCTION rota.forget_timer();
-CREATE TRIGGER forget_timers AFTER TRUNCATE ON rota.schedules FOR EACH STATEMENT EXECUTE FUNCTION rota.forget_timers();
 CREATE TRIGGER forget_words AFTER DELETE ON rota.schedules FOR EACH ROW EXECUTE FUNCTION rota.keep_words();
 CREATE TRIGGER keep_words AFTER UPDATE ON rota.schedules FOR EACH ROW WHEN ((old.definition IS DISTINCT FROM new.definition)) EXECUTE FUNCTION rota.keep_words();
-CREATE TRIGGER of_tenant AFTER INSERT ON rota.schedules FOR EACH ROW WHEN ((current_setting('rota.making'::text, true) IS DISTINCT FROM 'on'::text)) EXECUTE FUNCTION rota.require_tenant();
-CREATE TRIGGER still_of_tenant AFTER UPDATE OF tenant_id ON rota.schedules FOR EACH ROW EXECUTE FUNCTION rota.require_tenant();
 ALTER TABLE rota.schedules ENABLE ROW LEVEL SECURITY;
 ALTER TABLE rota.schedules FORCE ROW LEVEL SECURITY;
 CREATE POLICY engine ON rota.schedules AS PERMISSIVE FOR ALL TO CURRENT_USER USING (true) WITH CHECK (true);
@@ -574,6 +607,25 @@ CREATE TABLE rota.settings (
     name text NOT NULL,
     value jsonb NOT NULL,
     CONSTRAINT settings_pkey PRIMARY KEY (name)
+);
+
+CREATE TABLE rota.shard_tzdata (
+    shard smallint NOT NULL,
+    digest text NOT NULL,
+    mixed boolean DEFAULT false NOT NULL,
+    moved_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    changed text[],
+    CONSTRAINT shard_tzdata_pkey PRIMARY KEY (shard),
+    CONSTRAINT shard_tzdata_digest_fkey FOREIGN KEY (digest) REFERENCES rota.tzdata_versions(digest)
+);
+GRANT SELECT (changed), SELECT (moved_at), SELECT (shard) ON rota.shard_tzdata TO rota_tenant;
+
+CREATE TABLE rota.shard_tzdata_progress (
+    shard smallint NOT NULL,
+    digest text NOT NULL,
+    after_id uuid NOT NULL,
+    CONSTRAINT shard_tzdata_progress_pkey PRIMARY KEY (shard),
+    CONSTRAINT shard_tzdata_progress_digest_fkey FOREIGN KEY (digest) REFERENCES rota.tzdata_versions(digest)
 );
 
 CREATE TABLE rota.sign_in_tokens (
@@ -650,7 +702,6 @@ CREATE TABLE rota.tenants (
     CONSTRAINT tenants_request_rate_check CHECK ((request_rate > (0)::double precision)),
     CONSTRAINT tenants_weight_check CHECK (((weight >= 1) AND (weight <= 1000)))
 );
-CREATE TRIGGER without_schedules AFTER DELETE ON rota.tenants FOR EACH ROW EXECUTE FUNCTION rota.require_no_schedules();
 ALTER TABLE rota.tenants ENABLE ROW LEVEL SECURITY;
 ALTER TABLE rota.tenants FORCE ROW LEVEL SECURITY;
 CREATE POLICY engine ON rota.tenants AS PERMISSIVE FOR ALL TO CURRENT_USER USING (true) WITH CHECK (true);
@@ -666,11 +717,10 @@ CREATE TABLE rota.timers (
     version integer NOT NULL,
     fired integer DEFAULT 0 NOT NULL,
     touched integer DEFAULT 0 NOT NULL,
-    CONSTRAINT timers_pkey PRIMARY KEY (schedule_id)
+    CONSTRAINT timers_pkey PRIMARY KEY (schedule_id),
+    CONSTRAINT timers_schedule_id_fkey FOREIGN KEY (schedule_id) REFERENCES rota.schedules(id) ON DELETE CASCADE
 ) WITH (fillfactor=80, autovacuum_vacuum_scale_factor=0.01, autovacuum_vacuum_cost_delay=0);
 CREATE INDEX timers_due ON rota.timers USING btree (shard, due_at);
-CREATE TRIGGER of_schedule AFTER INSERT ON rota.timers FOR EACH ROW WHEN ((current_setting('rota.making'::text, true) IS DISTINCT FROM 'on'::text)) EXECUTE FUNCTION rota.require_schedule();
-CREATE TRIGGER still_of_schedule AFTER UPDATE OF schedule_id ON rota.timers FOR EACH ROW EXECUTE FUNCTION rota.require_schedule();
 ALTER TABLE rota.timers ENABLE ROW LEVEL SECURITY;
 ALTER TABLE rota.timers FORCE ROW LEVEL SECURITY;
 CREATE POLICY engine ON rota.timers AS PERMISSIVE FOR ALL TO CURRENT_USER USING (true) WITH CHECK (true);
@@ -680,6 +730,14 @@ CREATE POLICY tenant ON rota.timers AS PERMISSIVE FOR ALL TO rota_tenant USING (
    FROM rota.schedules s
   WHERE (s.id = timers.schedule_id)) = rota.current_tenant()));
 GRANT DELETE, INSERT, SELECT, UPDATE ON rota.timers TO rota_tenant;
+
+CREATE TABLE rota.tzdata_versions (
+    digest text NOT NULL,
+    version text NOT NULL,
+    recorded_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    files bytea NOT NULL,
+    CONSTRAINT tzdata_versions_pkey PRIMARY KEY (digest)
+);
 
 CREATE TABLE rota.unnoticed (
     id bigint GENERATED ALWAYS AS IDENTITY NOT NULL,
@@ -729,6 +787,7 @@ $function$;
 CREATE OR REPLACE FUNCTION rota.enqueue_many(task text, payloads jsonb, delay interval DEFAULT NULL::interval, run_at timestamp with time zone DEFAULT NULL::timestamp with time zone, priority integer DEFAULT NULL::integer, unique_key text DEFAULT NULL::text, tenant uuid DEFAULT NULL::uuid)
  RETURNS uuid[]
  LANGUAGE plpgsql
+ SET enable_seqscan TO 'off'
 AS $function$
 DECLARE
     found rota.schedules := rota.task_schedule(task, tenant);
@@ -796,8 +855,8 @@ CREATE OR REPLACE FUNCTION rota.find_schedules(of_tenant uuid, pattern text, wan
  STABLE SECURITY DEFINER ROWS 100
  SET search_path TO 'rota', 'pg_temp'
  SET enable_seqscan TO 'off'
- SET plan_cache_mode TO 'force_generic_plan'
  SET enable_sort TO 'off'
+ SET plan_cache_mode TO 'force_generic_plan'
 AS $function$
 DECLARE
     tenant uuid := CASE WHEN current_setting('role') = 'rota_tenant' THEN current_tenant() ELSE of_tenant END;
@@ -895,33 +954,22 @@ BEGIN
     RETURN QUERY SELECT id FROM unnest(found) AS id;
 END $function$;
 
-CREATE OR REPLACE FUNCTION rota.forget_timer()
- RETURNS trigger
- LANGUAGE plpgsql
- SECURITY DEFINER
- SET search_path TO 'rota', 'pg_temp'
-AS $function$
-BEGIN
-    DELETE FROM timers t WHERE t.schedule_id = old.id;
-    RETURN old;
-END $function$;
-
-CREATE OR REPLACE FUNCTION rota.forget_timers()
- RETURNS trigger
- LANGUAGE plpgsql
- SECURITY DEFINER
- SET search_path TO 'rota', 'pg_temp'
-AS $function$
-BEGIN
-    DELETE FROM timers;
-    RETURN NULL;
-END $function$;
-
 CREATE OR REPLACE FUNCTION rota.id_prefix(at timestamp with time zone)
  RETURNS text
  LANGUAGE sql
  IMMUTABLE
 AS $function$ SELECT lpad(to_hex((extract(epoch FROM at) * 1000)::bigint), 12, '0') $function$;
+
+CREATE OR REPLACE FUNCTION rota.is_queue_empty()
+ RETURNS boolean
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'rota', 'pg_temp'
+ SET enable_seqscan TO 'off'
+AS $function$
+BEGIN
+    RETURN NOT EXISTS (SELECT FROM queue);
+END $function$;
 
 CREATE OR REPLACE FUNCTION rota.keep_words()
  RETURNS trigger
@@ -940,12 +988,13 @@ BEGIN
     RETURN new;
 END $function$;
 
-CREATE OR REPLACE FUNCTION rota.make_schedules(of_tenant uuid, anchored timestamp with time zone, made_at timestamp with time zone, ids uuid[], definitions jsonb[], tags text[], shards smallint[], paused boolean[], slots timestamp with time zone[], at integer[], due timestamp with time zone[], calendar_versions integer[], with_words boolean, put_off uuid[], soon interval)
+CREATE OR REPLACE FUNCTION rota.make_schedules(of_tenant uuid, anchored timestamp with time zone, made_at timestamp with time zone, ids uuid[], definitions jsonb[], tags text[], shards smallint[], paused boolean[], slots timestamp with time zone[], at integer[], due timestamp with time zone[], calendar_versions integer[], with_words boolean, put_off uuid[], soon interval, made_by text[] DEFAULT NULL::text[])
  RETURNS SETOF uuid
  LANGUAGE plpgsql
  SECURITY DEFINER ROWS 1
  SET search_path TO 'rota', 'pg_temp'
  SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_seqscan TO 'off'
 AS $function$
 DECLARE
     left_out uuid[];
@@ -954,33 +1003,26 @@ BEGIN
         RAISE insufficient_privilege USING
             MESSAGE = 'expected schedules of the tenant that the transaction is about, got another''s';
     END IF;
-    -- As a foreign key does: it cannot be deleted meanwhile.
-    PERFORM FROM tenants t WHERE t.id = of_tenant FOR KEY SHARE;
-    IF NOT FOUND THEN
-        RAISE foreign_key_violation USING
-            MESSAGE = format('expected schedules of a tenant, got some of %s, which is none', of_tenant),
-            CONSTRAINT = 'schedules_of_tenant', TABLE = 'schedules', SCHEMA = 'rota';
-    END IF;
-    -- All that the triggers would ask about each row has been asked, or follows from what is inserted here.
-    PERFORM set_config('rota.making', 'on', true);
     BEGIN
         INSERT INTO schedules (id, tenant_id, key, name, tags, job_type, status, shard, anchor_at, definition,
-                               created_at, updated_at, calendar, calendar_version)
+                               created_at, updated_at, created_by, updated_by, calendar, calendar_version)
         SELECT x.id, of_tenant, x.definition ->> 'key', x.definition ->> 'name', x.tags::text[],
                x.definition ->> 'job_type', CASE WHEN x.paused THEN 'paused' ELSE 'active' END, x.shard, anchored,
-               x.definition, made_at, made_at, x.definition ->> 'calendar', x.calendar_version
-          FROM unnest(ids, definitions, tags, shards, paused, calendar_versions)
-               AS x(id, definition, tags, shard, paused, calendar_version);
+               x.definition, made_at, made_at, coalesce(x.actor, made_by[1]), coalesce(x.actor, made_by[1]),
+               x.definition ->> 'calendar', x.calendar_version
+          FROM unnest(ids, definitions, tags, shards, paused, calendar_versions, made_by)
+               AS x(id, definition, tags, shard, paused, calendar_version, actor);
     EXCEPTION WHEN unique_violation THEN
-        -- Most often no key is taken, and then it is not looked for: that and the rest of it costs a tenth.
+        -- Most often no key is taken: looking for taken ones from the start would cost a tenth more.
         WITH made AS (
             INSERT INTO schedules (id, tenant_id, key, name, tags, job_type, status, shard, anchor_at, definition,
-                                   created_at, updated_at, calendar, calendar_version)
+                                   created_at, updated_at, created_by, updated_by, calendar, calendar_version)
             SELECT x.id, of_tenant, x.definition ->> 'key', x.definition ->> 'name', x.tags::text[],
                    x.definition ->> 'job_type', CASE WHEN x.paused THEN 'paused' ELSE 'active' END, x.shard,
-                   anchored, x.definition, made_at, made_at, x.definition ->> 'calendar', x.calendar_version
-              FROM unnest(ids, definitions, tags, shards, paused, calendar_versions)
-                   AS x(id, definition, tags, shard, paused, calendar_version)
+                   anchored, x.definition, made_at, made_at, coalesce(x.actor, made_by[1]),
+                   coalesce(x.actor, made_by[1]), x.definition ->> 'calendar', x.calendar_version
+              FROM unnest(ids, definitions, tags, shards, paused, calendar_versions, made_by)
+                   AS x(id, definition, tags, shard, paused, calendar_version, actor)
                 ON CONFLICT (tenant_id, key) DO NOTHING
             RETURNING id)
         SELECT array_agg(x.id) INTO left_out
@@ -991,7 +1033,6 @@ BEGIN
            CASE WHEN x.paused THEN 'infinity' ELSE coalesce(x.due, slots[x.at]) END, 1
       FROM unnest(ids, shards, paused, at, due) AS x(id, shard, paused, at, due)
      WHERE x.at IS NOT NULL AND (left_out IS NULL OR x.id <> ALL (left_out));
-    PERFORM set_config('rota.making', '', true);
     PERFORM pg_notify('rota_timers', near.shard::text)
        FROM (SELECT DISTINCT x.shard
                FROM unnest(ids, shards, paused, at, due) AS x(id, shard, paused, at, due)
@@ -1040,53 +1081,6 @@ CREATE OR REPLACE FUNCTION rota.query_word(tenant uuid, sign text, word text)
  LANGUAGE sql
  IMMUTABLE PARALLEL SAFE
 RETURN ((''''::text || replace(replace(((rota.word_mark(tenant) || sign) || word), '\'::text, '\\'::text), ''''::text, ''''''::text)) || ''''::text);
-
-CREATE OR REPLACE FUNCTION rota.require_no_schedules()
- RETURNS trigger
- LANGUAGE plpgsql
- SECURITY DEFINER
- SET search_path TO 'rota', 'pg_temp'
-AS $function$
-BEGIN
-    IF EXISTS (SELECT FROM schedules s WHERE s.tenant_id = old.id) THEN
-        RAISE foreign_key_violation USING
-            MESSAGE = format('expected a tenant without schedules, got %s, which has some', old.id),
-            CONSTRAINT = 'schedules_of_tenant', TABLE = 'schedules', SCHEMA = 'rota';
-    END IF;
-    RETURN old;
-END $function$;
-
-CREATE OR REPLACE FUNCTION rota.require_schedule()
- RETURNS trigger
- LANGUAGE plpgsql
- SECURITY DEFINER
- SET search_path TO 'rota', 'pg_temp'
-AS $function$
-BEGIN
-    PERFORM FROM schedules s WHERE s.id = new.schedule_id FOR KEY SHARE;
-    IF NOT FOUND THEN
-        RAISE foreign_key_violation USING
-            MESSAGE = format('expected a timer of a schedule, got one of %s, which is none', new.schedule_id),
-            CONSTRAINT = 'timers_of_schedule', TABLE = 'timers', SCHEMA = 'rota';
-    END IF;
-    RETURN new;
-END $function$;
-
-CREATE OR REPLACE FUNCTION rota.require_tenant()
- RETURNS trigger
- LANGUAGE plpgsql
- SECURITY DEFINER
- SET search_path TO 'rota', 'pg_temp'
-AS $function$
-BEGIN
-    PERFORM FROM tenants t WHERE t.id = new.tenant_id FOR KEY SHARE;
-    IF NOT FOUND THEN
-        RAISE foreign_key_violation USING
-            MESSAGE = format('expected a schedule of a tenant, got one of %s, which is none', new.tenant_id),
-            CONSTRAINT = 'schedules_of_tenant', TABLE = 'schedules', SCHEMA = 'rota';
-    END IF;
-    RETURN new;
-END $function$;
 
 CREATE OR REPLACE FUNCTION rota.searched_text(name text, key text, job_type text, definition jsonb)
  RETURNS text

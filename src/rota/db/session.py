@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import timedelta
+from typing import Final
 
-SCHEMA = "rota"
-"""All that Rota owns in a database lives in this schema (docs/decisions/one-schema.md)."""
+SCHEMA: Final = "rota"
+"""The schema of every installation (docs/decisions/one-schema.md)."""
 
 STATEMENT_TIMEOUT = timedelta(seconds=30)
 LOCK_TIMEOUT = timedelta(seconds=5)
@@ -24,6 +25,14 @@ class Session:
     """
 
     application_name: str = "rota"
+    schema: str = SCHEMA
+    """Where all of Rota's tables and functions are; nothing else is on the search path."""
+    is_pooled: bool = False
+    """Whether a pooler lends the server's sessions for one transaction at a time, so that nothing
+    outlives a transaction: no settings, no prepared statements, no session locks, no LISTEN."""
+    by_index: bool = False
+    """Whether no table is ever scanned in full: for the pool of the scheduler, whose statements are
+    transactions by themselves, so that nothing can be set for each of them."""
     statement_timeout: timedelta = STATEMENT_TIMEOUT
     lock_timeout: timedelta = LOCK_TIMEOUT
     idle_in_transaction_timeout: timedelta = timedelta(seconds=5)
@@ -37,24 +46,38 @@ class Session:
         """
         return self.statement_timeout + timedelta(seconds=5)
 
-    def server_settings(self) -> dict[str, str]:
-        """As sent when the session begins; a RESET returns to these."""
-        return {
-            "application_name": self.application_name,
-            "search_path": SCHEMA,
-            "timezone": "UTC",
-            # The queue is empty one moment and holds fifty thousand rows the next; a partition is
-            # empty when its day begins. A plan made then, and kept, would walk the whole table for
-            # every row of a batch, until somebody analyses it. Every look-up here has its index.
-            "enable_seqscan": "off",
-            "statement_timeout": milliseconds(self.statement_timeout),
-            "lock_timeout": milliseconds(self.lock_timeout),
-            "idle_in_transaction_session_timeout": milliseconds(self.idle_in_transaction_timeout),
+    def on_connect(self) -> str:
+        """What a connection of Rota's own begins with. Pure.
+
+        Sent as statements and not as startup parameters, which poolers refuse.
+        """
+        keepalive = {
             # Seconds, seconds, a count, milliseconds. Without effect on a Unix socket.
             "tcp_keepalives_idle": "5",
             "tcp_keepalives_interval": "2",
             "tcp_keepalives_count": "3",
             "tcp_user_timeout": "10000",
+        }
+        return "; ".join(f"SET {name} = {value}" for name, value in (self._set | keepalive).items())
+
+    def on_begin(self) -> str:
+        """What a transaction begins with on a connection that is shared by transactions. Pure.
+
+        Nothing of it is left when the transaction ends.
+        """
+        return "; ".join(f"SET LOCAL {name} = {value}" for name, value in self._set.items())
+
+    @property
+    def _set(self) -> dict[str, str]:
+        planner = {"enable_seqscan": "off"} if self.by_index else {}
+        return planner | {
+            "search_path": self.schema,
+            "timezone": "'UTC'",
+            # Compiling a statement takes longer than any statement here runs.
+            "jit": "off",
+            "statement_timeout": milliseconds(self.statement_timeout),
+            "lock_timeout": milliseconds(self.lock_timeout),
+            "idle_in_transaction_session_timeout": milliseconds(self.idle_in_transaction_timeout),
         }
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, LiteralString, NoReturn, Self
+from typing import TYPE_CHECKING, Any, Final, LiteralString, NoReturn, Self
 
 from rota.db import driver
 from rota.db.block import Savepoint, holding
@@ -20,17 +20,27 @@ if TYPE_CHECKING:
     from rota.db.driver import Connection, Row
 
 
+ENGINE: Final = "rota"
+"""The actor of a transaction that nobody asked for: Rota's own."""
+
+
 @dataclass(slots=True)
 class _State:
     """What a `Tx` and the `FencedTx` made from it share: they are one transaction."""
 
     connection: Connection
     read_only: bool = False
+    actor: str = ENGINE
     failed: bool = False
     """A statement has failed, so the server will turn COMMIT into ROLLBACK without an error."""
     ended: bool = False
     savepoints: int = 0
     """How many there were, so that each has a name of its own."""
+    announced: tuple[tuple[str, str], ...] = ()
+    """Channels and payloads of `announce`."""
+
+
+_NOTIFY: LiteralString = "SELECT pg_notify($1, $2)"
 
 
 class Tx:
@@ -43,8 +53,15 @@ class Tx:
 
     __slots__ = ("_state",)
 
-    def __init__(self, connection: Connection, *, read_only: bool = False) -> None:
-        self._state = _State(connection, read_only)
+    def __init__(
+        self, connection: Connection, *, read_only: bool = False, actor: str = ENGINE
+    ) -> None:
+        self._state = _State(connection, read_only, actor)
+
+    @property
+    def actor(self) -> str:
+        """Who changes what it changes, for the audit trail (`rota.tenants.actor`)."""
+        return self._state.actor
 
     async def fetch(self, statement: LiteralString, *args: object) -> list[Row]:
         """All rows."""
@@ -73,6 +90,22 @@ class Tx:
         timeout = reply_timeout.total_seconds() if reply_timeout else None
         with self._watched() as connection:
             return affected(await connection.execute(statement, *args, timeout=timeout))
+
+    async def announce(self, channel: str, payload: str) -> None:
+        """NOTIFY at the commit, and call what this process has at `Database.on_notice` right then:
+        what follows the commit in this process must not act on what was cached before it."""
+        await self.execute(_NOTIFY, channel, payload)
+        self.notified(channel, payload)
+
+    def notified(self, channel: str, payload: str) -> None:
+        """A statement of this transaction has called pg_notify: this process hears of it right at
+        the commit, by `Database.on_notice`, without waiting for its listening connection."""
+        self._state.announced += ((channel, payload),)
+
+    @property
+    def announced(self) -> tuple[tuple[str, str], ...]:
+        """Channels and payloads of `announce` and `notified`."""
+        return self._state.announced
 
     async def hold_to(self, tenant: UUID) -> None:
         """Be as the tenant from here to the end, as with `Database.transaction(tenant=…)`.

@@ -113,8 +113,11 @@ def make_private(folder: Path, account: Account) -> None:
 
 def make_shelter(shelter: Path) -> None:
     """Make the shelter, or see that nobody but root can have put anything into it."""
-    if not shelter.exists():
+    try:
         shelter.mkdir(mode=0o755, parents=True)
+    except FileExistsError:
+        pass  # Made by another process, perhaps at this moment.
+    else:
         shelter.chmod(0o755)
     found = shelter.lstat()
     if not stat.S_ISDIR(found.st_mode) or found.st_uid != 0 or found.st_mode & 0o022:

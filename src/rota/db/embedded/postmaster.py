@@ -62,6 +62,15 @@ def is_postmaster(pid: int, home: Home) -> bool:
     return f"-D\0{home.pgdata}\0" in arguments or _is_in(pid, home.pgdata)
 
 
+def is_starting(pid: int) -> bool:
+    """Whether a process that was just started runs, though it may not have become PostgreSQL yet.
+
+    In the midst of `exec` a process has no command line, for tens of milliseconds on a busy
+    machine. Nor has a zombie, but that is told by its state.
+    """
+    return is_alive(pid) and not _is_zombie(pid)
+
+
 def is_alive(pid: int) -> bool:
     """Whether a process has that number (a zombie has)."""
     try:
@@ -145,6 +154,20 @@ def _command_line(pid: int) -> str:
         ["/bin/ps", "-o", "command=", "-p", str(pid)], capture_output=True, text=True, check=False
     )
     return listed.stdout.strip().replace(" ", "\0") + "\0"
+
+
+def _is_zombie(pid: int) -> bool:
+    if _PROC.joinpath("self").exists():
+        try:
+            stat = _PROC.joinpath(str(pid), "stat").read_text("utf-8", "replace")
+        except OSError:
+            return True
+        # The program's name stands in brackets before the state, and may hold any character.
+        return stat.rpartition(")")[2].split()[0] in {"Z", "X"}
+    listed = subprocess.run(  # noqa: S603 - a number
+        ["/bin/ps", "-o", "stat=", "-p", str(pid)], capture_output=True, text=True, check=False
+    )
+    return listed.stdout.strip()[:1] in {"", "Z"}
 
 
 def _is_in(pid: int, folder: Path) -> bool:

@@ -197,7 +197,7 @@ class _Starter:
 
     def _is_coming(self, started: int | None) -> bool:
         """Whether to wait: a server is starting, recovering, or not done with stopping."""
-        if started is not None and postmaster.is_postmaster(started, self.home):
+        if started is not None and postmaster.is_starting(started):
             return True
         return postmaster.is_running(self.home)
 
