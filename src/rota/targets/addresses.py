@@ -7,6 +7,7 @@ reads every form that `getaddrinfo` takes; `readings` unwraps what an address ca
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from ipaddress import IPv4Address, IPv6Address, ip_address
 from typing import Final
 
@@ -21,11 +22,14 @@ from rota.targets.special import (
 )
 
 _NUMBER = re.compile(r"0[xX][0-9a-fA-F]*|[0-9]+", re.ASCII)
+_KEPT: Final = 1024
+"""Hosts are called again and again: what their addresses are is read once."""
 _LOW_32: Final = 0xFFFF_FFFF
 #: In the middle of an ISATAP address, before the IPv4 address of its tunnel.
 _ISATAP: Final = frozenset({0x0000_5EFE, 0x0200_5EFE})
 
 
+@lru_cache(maxsize=_KEPT)
 def literal(host: str) -> Address | None:
     """The address that a URL's host is; None when it is a name.
 
@@ -46,11 +50,13 @@ def looks_numeric(host: str) -> bool:
     return _NUMBER.fullmatch(last) is not None
 
 
+@lru_cache(maxsize=_KEPT)
 def resolved(text: str) -> Address:
     """An address as a resolver or a socket gives it; ValueError when it is none."""
     return ip_address(text.partition("%")[0])
 
 
+@lru_cache(maxsize=_KEPT)
 def readings(address: Address) -> tuple[Address, ...]:
     """The address itself and all that it may lead to through a translator or a tunnel."""
     if isinstance(address, IPv4Address):

@@ -7,6 +7,7 @@ registries, and the addresses at which clouds answer their own machines.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_network
 from typing import Final, NamedTuple
 
@@ -90,6 +91,7 @@ _GLOBAL_UNICAST: Final = IPv6Network("2000::/3")
 _ELSEWHERE: Final = Special(IPv6Network("::/0"), "reserved")
 
 
+@lru_cache(maxsize=1024)
 def special(address: Address) -> Special | None:
     """What is special about this address itself, whatever it may carry; None for nothing."""
     for each in SPECIAL:

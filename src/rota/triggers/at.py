@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from datetime import timezone as fixed_offset
 
 from rota.errors import InvalidInstant
 from rota.triggers.civil import floor_second, instant_at, wall_second
@@ -70,6 +71,47 @@ def parse_instant(text: str, in_zone: Zone) -> datetime:
         raise InvalidInstant(f'Invalid instant: {problem}, got "{text[:40]}"') from None
     floor_second(instant)  # Refuses what is outside the calendar.
     return instant
+
+
+@dataclass(frozen=True, slots=True)
+class NamedInstants:
+    """The instants that a text names: one, or two where clocks read it twice."""
+
+    instants: tuple[datetime, ...]
+    note: str | None = None
+    """What to know about a local time that clocks skip or repeat."""
+
+
+def named(text: str, in_zone: Zone) -> NamedInstants:
+    """Every instant at which the zone's clocks read this time; the end of the gap if none does."""
+    first = parse_instant(text, in_zone)
+    wall = At.parse(text, in_zone.name).wall
+    if wall is None:
+        return NamedInstants((first,))
+    local = wall_second(wall)
+    stretch = in_zone.first_reading(local)
+    place = f"{wall:%H:%M:%S}".removesuffix(":00") + "{} on " + f"{wall:%Y-%m-%d} in {in_zone.name}"
+    if local < in_zone.local_start(stretch):
+        skipped = place.format(" does not exist")
+        return NamedInstants(
+            (first,),
+            f"{skipped}: clocks skip it. This is about the end of the gap, "
+            f"{_local(first, in_zone)}.",
+        )
+    if local < in_zone.next_local_start(stretch):
+        return NamedInstants((first,))
+    second = instant_at(local - in_zone.offsets[stretch + 1])
+    second += timedelta(microseconds=wall.microsecond)
+    twice = place.format(" exists twice")
+    return NamedInstants(
+        (first, second),
+        f"{twice}: first at {_local(first, in_zone)}, then at {_local(second, in_zone)}.",
+    )
+
+
+def _local(instant: datetime, in_zone: Zone) -> str:
+    offset = timedelta(seconds=in_zone.offset_at(floor_second(instant)))
+    return instant.astimezone(fixed_offset(offset)).isoformat()
 
 
 def first_reading(wall: datetime, in_zone: Zone) -> datetime:

@@ -19,6 +19,8 @@ MAX_PERIOD = timedelta(days=366 * 100)
 _MILLISECOND = timedelta(milliseconds=1)
 _MOST_DIGITS = 10**40
 _EVERY = re.compile(r"^\s*every\s", re.IGNORECASE)
+#: As `Interval.signature` writes it: whole milliseconds.
+SIGNATURE = re.compile(r"\s*every: ?(\d{1,15})\s*", re.IGNORECASE | re.ASCII)
 _FIRST = EPOCH + timedelta(seconds=BEGIN)
 _LAST = EPOCH + timedelta(seconds=END) - timedelta(microseconds=1)
 
@@ -34,24 +36,26 @@ class Interval:
     period: timedelta
     anchor: datetime | None = None
     timezone: str = field(default="UTC", compare=False)
+    anchor_is_slot: bool = True
+    """Whether the anchor is a slot itself; otherwise the first is a period after it."""
 
     @staticmethod
     def parse(value: str | float | timedelta, timezone: str = "UTC") -> Interval:
-        """From "5m", "1h30m", "PT5M", "every 5m", a number of seconds, or a timedelta."""
+        """From "5m", "PT5M", "every 5m", "every:300000" (milliseconds), seconds, or a timedelta."""
         return Interval(_period(value), timezone=timezone)
 
-    def anchored(self, at: datetime) -> Interval:
-        """The same interval, counted from this instant."""
+    def anchored(self, at: datetime, *, is_slot: bool = True) -> Interval:
+        """The same interval, counted from this instant, which is the first slot or is none."""
         floor_second(at)  # Refuses an anchor outside the calendar.
-        return Interval(self.period, at.astimezone(UTC), self.timezone)
+        return Interval(self.period, at.astimezone(UTC), self.timezone, is_slot)
 
     def next_after(self, instant: datetime) -> datetime | None:
         floor_second(instant)
         if self.anchor is None:
             return _within(instant.astimezone(UTC) + self.period)
-        if instant < self.anchor:
+        if instant < self.anchor and self.anchor_is_slot:
             return self.anchor
-        passed = (instant - self.anchor) // self.period
+        passed = (max(instant, self.anchor) - self.anchor) // self.period
         return _within(self.anchor + (passed + 1) * self.period)
 
     def previous_before(self, instant: datetime) -> datetime | None:
@@ -62,6 +66,8 @@ class Interval:
             return None
         # Rounded up, less one: a slot is not before itself.
         passed = -((self.anchor - instant) // self.period) - 1
+        if not passed and not self.anchor_is_slot:
+            return None
         return self.anchor + passed * self.period
 
     @property
@@ -90,6 +96,8 @@ def _period(value: str | float | timedelta) -> timedelta:
 def _read(value: str | float) -> timedelta:
     try:
         if isinstance(value, str):
+            if written := SIGNATURE.fullmatch(value):
+                return int(written[1]) * _MILLISECOND
             return durations.parse(_EVERY.sub("", value))
         # True is 1 to Python, and to nobody else.
         return timedelta(seconds=float("nan") if isinstance(value, bool) else value)

@@ -12,7 +12,7 @@ from rota.triggers import english
 from rota.triggers.at import ISO, At
 from rota.triggers.civil import floor_second
 from rota.triggers.cron import Cron
-from rota.triggers.interval import Interval
+from rota.triggers.interval import SIGNATURE, Interval
 from rota.triggers.recurrence import Recurrence
 from rota.triggers.zones import zone
 
@@ -77,11 +77,31 @@ def kind(text: str) -> Kind:
         return "run_at"
     if _CRON_MARK.search(upper) or _CRON_FIELDS.match(text):
         return "cron_expr"
-    return "interval" if _is_duration(text) else "text"
+    return "interval" if _is_interval(text) else "text"
 
 
-def _from_text(text: str, timezone: str | None, now: datetime | None) -> Trigger:
-    match kind(text):
+def field(when: object) -> dict[str, str | float]:
+    """The API's field for it, so that a schedule reads back as it was written.
+
+    The only place that decides it: the command line, the library and the dashboard all ask here.
+    """
+    if isinstance(when, datetime):
+        return {"run_at": when.isoformat()}
+    if isinstance(when, timedelta):
+        seconds = when.total_seconds()
+        return {"interval": int(seconds) if seconds.is_integer() else seconds}
+    if not isinstance(when, str):
+        raise TypeError(
+            'expected when to run as a text such as "every weekday at 9am", a datetime or a '
+            f"timedelta, got {type(when).__name__}"
+        )
+    found = kind(when)
+    return {found: when.strip() if found == "run_at" else when}
+
+
+def read_as(written: Kind, text: str, timezone: str | None, now: datetime | None) -> Trigger:
+    """The trigger of a text that is written as this kind, and no other."""
+    match written:
         case "rrule":
             return Recurrence.parse(text, timezone or "UTC")
         case "run_at":
@@ -91,10 +111,19 @@ def _from_text(text: str, timezone: str | None, now: datetime | None) -> Trigger
         case "interval":
             return Interval.parse(text, timezone or "UTC")
         case "text":
-            return english.read(text, timezone=timezone, now=now)
+            return parse(text, timezone, now=now)
 
 
-def _is_duration(text: str) -> bool:
+def _from_text(text: str, timezone: str | None, now: datetime | None) -> Trigger:
+    found = kind(text)
+    if found == "text":
+        return english.read(text, timezone=timezone, now=now)
+    return read_as(found, text, timezone, now)
+
+
+def _is_interval(text: str) -> bool:
+    if SIGNATURE.fullmatch(text):
+        return True
     try:
         durations.parse(text)
     except durations.InvalidDuration:

@@ -94,7 +94,7 @@ def zone(name: str) -> Zone:
         return _fixed(name, _offset(name, match))
     if name not in names():
         raise InvalidTimezone(_refusal(name), field="timezone")
-    return _load(name)
+    return from_file(name, _file(name))
 
 
 @cache
@@ -118,9 +118,13 @@ def _is_place(name: str) -> bool:
     return name == "UTC" or not (name in _NOT_ZONES or _ABBREVIATION.fullmatch(name))
 
 
-def _load(name: str) -> Zone:
-    # The name was found in the package's own list, so it cannot lead out of the package.
-    data = importlib.resources.files(tzdata).joinpath("zoneinfo", *name.split("/")).read_bytes()
+def package_files() -> dict[str, bytes]:
+    """The file of every name that is accepted, as the package has it."""
+    return {name: _file(name) for name in sorted(names())}
+
+
+def from_file(name: str, data: bytes) -> Zone:
+    """The zone that a file of any version of the database describes."""
     first, changes = tzif.read(data)
     starts = [-_FOREVER]
     offsets = [first]
@@ -130,6 +134,11 @@ def _load(name: str) -> Zone:
         starts.append(at)
         offsets.append(offset)
     return Zone(name, tuple(starts), tuple(offsets), tuple(reached))
+
+
+def _file(name: str) -> bytes:
+    # The name was found in the package's own list, so it cannot lead out of the package.
+    return importlib.resources.files(tzdata).joinpath("zoneinfo", *name.split("/")).read_bytes()
 
 
 def _fixed(name: str, offset: int) -> Zone:

@@ -146,7 +146,11 @@ def _refusal(expression: str, count: int) -> str:
             "Invalid cron expression: expected no zone inside the expression; "
             "give it as the timezone instead"
         )
+    number = expression.strip()
+    hint = ""
+    if number.isdecimal():
+        hint = f'; an interval needs a unit, such as "{number} seconds" or "{number}ms"'
     return (
         "Invalid cron expression: expected 5 fields (minute hour day-of-month month day-of-week), "
-        f"6 (with seconds first) or 7 (with a year last), got {count}: {expression!r}"
+        f"6 (with seconds first) or 7 (with a year last), got {count}: {expression!r}{hint}"
     )

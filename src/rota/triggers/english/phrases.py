@@ -35,6 +35,7 @@ def every(cursor: Cursor, said: Said) -> bool:
     """every … : a count, a unit, an n-th unit, or days (which other phrases read)."""
     if not cursor.take("every", "each"):
         return False
+    refusals.no_unit(cursor)
     said.repeats = True
     said.every_month_name |= words.month(cursor.peek()) is not None
     return (

@@ -86,6 +86,16 @@ def bad_time(cursor: Cursor) -> None:
     raise InvalidText(f'Expected a time such as "{hour % 24:02}:00", got "at {hour}"')
 
 
+def no_unit(cursor: Cursor) -> None:
+    """Refuse "every 60000": seconds, or milliseconds?"""
+    number = cursor.peek()
+    if number.isdecimal() and not cursor.peek(1):
+        units = (" seconds", " minutes", "ms")
+        raise Ambiguity(
+            f"{number} of what", *(cursor.replaced({0: number + unit}) for unit in units)
+        )
+
+
 def bad_window(cursor: Cursor, joints: tuple[str, ...]) -> None:
     """Refuse "between 9 and 5": in the daytime, or through the night?"""
     first, joint, last = cursor.peek(), cursor.peek(1), cursor.peek(2)
