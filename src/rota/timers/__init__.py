@@ -1,14 +1,26 @@
-"""Timers: the next slot of every schedule, and when it is due.
+"""NEXT: the next slot of every schedule, and the instant it is due.
 
-A schedule that has a slot to come has one timer. While the schedule is paused its timer is
-*parked*: due never, and still knowing the first slot that nothing is recorded for and how often it
-has fired. A schedule without any slot left has no timer.
+A schedule with a slot to come has one timer. While the schedule is paused its timer is *suspended*:
+it is due never, and still knows the first slot without an outcome and how often it has fired. A
+schedule without any slot left has no timer.
+
+`store` owns the table `timers`: every statement that writes it is there.
 """
 
 from __future__ import annotations
 
-from rota.timers.arm import SOON, arm, disarm, lock, lock_all, park, touch, touch_all, uncount
-from rota.timers.spread import offset
+from rota.timers.jitter import offset
+from rota.timers.store import (
+    SOON,
+    arm,
+    bump,
+    disarm,
+    lags,
+    lock,
+    reversion,
+    suspend,
+    unfire,
+)
 from rota.timers.timer import Armed, Timer
 
 __all__ = [
@@ -16,12 +28,12 @@ __all__ = [
     "Armed",
     "Timer",
     "arm",
+    "bump",
     "disarm",
+    "lags",
     "lock",
-    "lock_all",
     "offset",
-    "park",
-    "touch",
-    "touch_all",
-    "uncount",
+    "reversion",
+    "suspend",
+    "unfire",
 ]

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Timer:
-    """What is stored of one, but for `due_at`: a parked timer has none that Python could hold."""
+    """A stored timer without `due_at`: a suspended one has none that Python could hold."""
 
     schedule_id: UUID
     scheduled_for: datetime
@@ -24,16 +24,16 @@ class Timer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Armed:
-    """A timer as it shall be."""
+    """A timer to write."""
 
     schedule_id: UUID
     shard: int
     scheduled_for: datetime
     due_at: datetime
-    """The slot plus its spread; never before the slot."""
+    """The slot plus its jitter; never before the slot."""
     version: int
-    """The schedule's version that this slot is of."""
+    """The schedule's version that this slot belongs to."""
     fired: int = 0
     """How many firings it has had already."""
-    parked: bool = False
-    """Due never, until its schedule is resumed; `due_at` is then of no account."""
+    suspended: bool = False
+    """Due never, until its schedule is resumed; `due_at` is then ignored."""

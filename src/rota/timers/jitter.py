@@ -1,4 +1,4 @@
-"""How far after its slot a schedule is due: a stable offset, so periods stay even. Pure."""
+"""Jitter: the stable offset by which a schedule is due after its slot. Pure."""
 
 from __future__ import annotations
 
@@ -16,11 +16,12 @@ _NONE = timedelta()
 def offset(schedule_id: UUID, window: timedelta) -> timedelta:
     """Somewhere in [0, window), always the same for the same schedule and window.
 
-    By a hash of the id: schedules that share a slot are spread evenly over the window, on every
-    node alike, and nothing needs to be stored.
+    A hash of the id: schedules that share a slot are distributed evenly over the window, every
+    node computes the same offset, periods stay constant, and nothing is stored.
     """
     if window <= _NONE:
         return _NONE
+    # `person` is part of the hash: another value would move every schedule that has a window.
     digest = blake2b(schedule_id.bytes, digest_size=8, person=b"rota spread").digest()
     microseconds = int.from_bytes(digest, "big") * (window // _MICROSECOND) >> 64
     return timedelta(microseconds=microseconds)
