@@ -11,11 +11,19 @@ how long its holder trusts it. Being wrong about either costs time, never a seco
 
 from __future__ import annotations
 
-from rota.leases.elector import Elector, LeaseLost, LeaseResigned, LeaseTaken
+from rota.leases.elector import (
+    Elector,
+    LeaseLost,
+    LeaseResigned,
+    LeaseTaken,
+    NodeReturned,
+    NodeStoodBack,
+)
 from rota.leases.fence import FenceLost, hold
 from rota.leases.lease import Lease
 from rota.leases.node import SCHEDULER, Node
 from rota.leases.session import NodeSession, SessionLost, SessionMade
+from rota.leases.share import SlowRule
 
 __all__ = [
     "SCHEDULER",
@@ -26,8 +34,11 @@ __all__ = [
     "LeaseResigned",
     "LeaseTaken",
     "Node",
+    "NodeReturned",
     "NodeSession",
+    "NodeStoodBack",
     "SessionLost",
     "SessionMade",
+    "SlowRule",
     "hold",
 ]

@@ -1,24 +1,26 @@
 """The elector: keeps this node's fair share of the leases, and knows which ones it may act on.
 
 One pass says that the node is there, renews what it holds, gives up what is more than its share and
-takes what is missing. A lease that could not be renewed is trusted until its time is up and not a
-moment longer; a lease that could not be read is not held. There is no state in which "I do not
-know" means "I am the leader".
+takes what is missing; a node that is much slower than another one holds none (`share`). Each of
+these is one statement and one round trip. A lease that could not be renewed is trusted until its
+time is up and not a moment longer; a lease that could not be read is not held. There is no state in
+which "I do not know" means "I am the leader".
 """
 
 from __future__ import annotations
 
-import random
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Literal
 
+from rota.backoff import Backoff
 from rota.clock import Clock, SystemClock
-from rota.db import Backoff
 from rota.errors import TemporaryError
 from rota.events import Bus, Event
 from rota.leases import share, sql
 from rota.leases.lease import Lease
+from rota.leases.share import SlowLeader, SlowRule
+from rota.service import Service
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -30,9 +32,10 @@ if TYPE_CHECKING:
 
 _FORGET_AFTER = timedelta(days=1)
 
-LostBecause = Literal["taken", "expired", "fence", "share"]
+LostBecause = Literal["taken", "expired", "fence", "share", "slow"]
 """`taken`: another node has it. `expired`: it could not be renewed in time. `fence`: a write found
-a newer holder. `share`: given up so that others get theirs."""
+a newer holder. `share`: given up so that others get theirs. `slow`: given up because another node
+is much closer to the database."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,15 +69,35 @@ class LeaseResigned(Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ElectionFailed(Event):
-    """A pass did not come to its end; the next one follows."""
+class ResignFailed(Event):
+    """The leases could not be given back; they expire instead."""
 
     node: UUID
     error: Exception
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeStoodBack(Event):
+    """This node is much slower than another one: it gives its leases up and takes none."""
+
+    node: UUID
+    round_trip: timedelta
+    """The best of the last seconds."""
+    other: timedelta
+    """The best of the quickest other node."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeReturned(Event):
+    """A node that had stood back takes leases again: it is quick, or nobody else is there."""
+
+    node: UUID
+    schedulers: int
+    """How many others there are that take leases."""
+
+
 class Elector:
-    """Who may fire what, on this node. `run` passes until it is cancelled; then `resign`."""
+    """Who may fire what, on this node."""
 
     def __init__(
         self,
@@ -89,6 +112,7 @@ class Elector:
         look_interval: timedelta = timedelta(milliseconds=500),
         margin: timedelta = timedelta(seconds=2),
         grace: timedelta = timedelta(seconds=1),
+        slow: SlowRule | None = None,
     ) -> None:
         if not margin + renew_interval < ttl:
             raise ValueError(
@@ -105,7 +129,7 @@ class Elector:
         self._look_interval = look_interval
         self._margin = margin
         self._grace = grace
-        self._backoff = Backoff(max_interval=look_interval)
+        self._pace = SlowLeader(slow)
         self._leases: dict[int, Lease] = {}
         self._renew_at = float("-inf")
         self._forget_at = float("-inf")
@@ -130,28 +154,27 @@ class Elector:
         if self._resigned:
             return
         self._drop_expired()
-        survey = await self._beat_and_survey()
+        candidates = await self._beat()
+        survey = await sql.survey(self._db, ttl=self._ttl, grace=self._grace)
         await self._renew()
+        if await self._stands_back(candidates, survey.schedulers):
+            return
         most = share.fair_share(survey.shards, survey.schedulers)
         await self._give_up(share.excess(self._leases, most))
         # Without the lock in place the others would see a dead node's shards and take them back.
         if self._session.is_held and len(self._leases) < most:
             await self._take(most - len(self._leases))
 
-    async def run(self) -> None:
-        """Pass until cancelled. What goes wrong is published, and the next pass follows."""
-        failures = 0
-        while True:
-            try:
-                await self.run_once()
-            except Exception as error:  # noqa: BLE001 - an elector that dies leaves shards unled
-                self._bus.publish(ElectionFailed(node=self.node.id, error=error))
-                failures += 1
-                pause = self._backoff.interval(failures, draw=random.random())
-            else:
-                failures = 0
-                pause = self._look_interval
-            await self._clock.sleep(pause)
+    def service(self) -> Service:
+        """Its passes, as a background service; after it has stopped, `resign`."""
+        return Service(
+            "elector",
+            self.run_once,
+            wait=self._look_interval,
+            bus=self._bus,
+            clock=self._clock,
+            backoff=Backoff(max_interval=self._look_interval),
+        )
 
     async def resign(self) -> None:
         """Give everything back at once and take nothing any more. Never raises TemporaryError.
@@ -166,7 +189,7 @@ class Elector:
                 await sql.release_all(tx, self.node)
                 await sql.retire(tx, self.node)
         except TemporaryError as error:
-            self._bus.publish(ElectionFailed(node=self.node.id, error=error))
+            self._bus.publish(ResignFailed(node=self.node.id, error=error))
         for lease in leases.values():
             event = LeaseResigned(node=self.node.id, shard=lease.shard, fence=lease.fence)
             self._bus.publish(event)
@@ -180,14 +203,48 @@ class Elector:
                     LeaseLost(node=self.node.id, shard=shard, fence=lease.fence, reason=reason)
                 )
 
-    async def _beat_and_survey(self) -> sql.Survey:
+    async def _beat(self) -> list[timedelta]:
+        """Say that the node is there, and measure how long that takes."""
+        asked_at = self._clock.monotonic()
+        candidates = await sql.beat(
+            self._db,
+            self.node,
+            round_trip=self._pace.best(now=asked_at),
+            stood_back=self._pace.stands_back,
+            seen_within=max(self._ttl / 3, self._look_interval * 4),
+        )
         now = self._clock.monotonic()
-        async with self._db.transaction() as tx:
-            await sql.beat(tx, self.node)
-            if now >= self._forget_at:
+        self._pace.note(now - asked_at, now=now)
+        if now >= self._forget_at:
+            async with self._db.transaction() as tx:
                 await sql.forget(tx, unseen_for=_FORGET_AFTER)
-                self._forget_at = now + timedelta(hours=1).total_seconds()
-            return await sql.survey(tx, ttl=self._ttl, grace=self._grace)
+            self._forget_at = now + timedelta(hours=1).total_seconds()
+        return candidates
+
+    async def _stands_back(self, candidates: list[timedelta], schedulers: int) -> bool:
+        """Whether this node leaves the leases to others; gives them up when it has just begun to.
+
+        `schedulers` are those that take leases, this node among them unless it has stood back.
+        """
+        before, now = self._pace.stands_back, self._clock.monotonic()
+        others = schedulers if before else max(0, schedulers - 1)
+        stands_back = self._pace.decide(candidates, schedulers=others, now=now)
+        if stands_back != before:
+            self._tell(candidates, others)
+            # The others count this node by what it says: without a word they would leave its share.
+            await self._beat()
+        if stands_back:
+            await self._give_up(list(self._leases), "slow")
+        return stands_back
+
+    def _tell(self, candidates: list[timedelta], schedulers: int) -> None:
+        if not self._pace.stands_back:
+            self._bus.publish(NodeReturned(node=self.node.id, schedulers=schedulers))
+            return
+        own = self._pace.best(now=self._clock.monotonic())
+        assert own is not None
+        event = NodeStoodBack(node=self.node.id, round_trip=own, other=min(candidates))
+        self._bus.publish(event)
 
     async def _renew(self) -> None:
         # Read before the request: a slow reply must shorten our trust, never stretch it.
@@ -195,29 +252,26 @@ class Elector:
         if not self._leases or asked_at < self._renew_at:
             return
         fences = _fences(self._leases.values())
-        async with self._db.transaction() as tx:
-            renewed = await sql.renew(tx, self.node, fences, ttl=self._ttl)
+        renewed = await sql.renew(self._db, self.node, fences, ttl=self._ttl)
         self._renew_at = asked_at + self._renew_interval.total_seconds()
         self.lose(sql.missing(fences, renewed), "taken")
         for shard in renewed & self._leases.keys():
             lease = self._leases[shard]
             self._leases[shard] = replace(lease, trusted_until=self._trust(asked_at))
 
-    async def _give_up(self, shards: list[int]) -> None:
+    async def _give_up(self, shards: list[int], reason: LostBecause = "share") -> None:
         if not shards:
             return
         fences = {shard: self._leases[shard].fence for shard in shards}
         # Not held from here on, whatever the database answers: it is somebody else's soon.
-        self.lose(shards, "share")
-        async with self._db.transaction() as tx:
-            await sql.release(tx, self.node, fences)
+        self.lose(shards, reason)
+        await sql.release(self._db, self.node, fences)
 
     async def _take(self, most: int) -> None:
         asked_at = self._clock.monotonic()
-        async with self._db.transaction() as tx:
-            grants = await sql.take(
-                tx, self.node, most, known=self._leases, ttl=self._ttl, grace=self._grace
-            )
+        grants = await sql.take(
+            self._db, self.node, most, known=self._leases, ttl=self._ttl, grace=self._grace
+        )
         for grant in grants:
             # Our own lease, run out and taken again: the fence has moved on all the same.
             self.lose([grant.shard], "expired")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, LiteralString
 
 from rota.db import FencedTx, Tx
 from rota.errors import TemporaryError
@@ -28,6 +28,22 @@ WITHIN: Final = timedelta(seconds=10)
 one holds up its successor no longer than if it had vanished."""
 
 
+HELD: LiteralString = sql.HOLD
+"""`hold` as a part of a statement that is a transaction by itself: the fences that are current, as
+(shard, fence), locked until it ends. It must write nothing for other shards. Its parameters are the
+statement's first, made by `proving`."""
+
+
+def proving(leases: Iterable[Lease]) -> tuple[object, ...]:
+    """The parameters of HELD."""
+    return sql.holding(_fences(leases), within=WITHIN)
+
+
+def missing(leases: Iterable[Lease], found: Iterable[int]) -> tuple[int, ...]:
+    """The shards of these leases that were not found by HELD."""
+    return sql.missing(_fences(leases), set(found))
+
+
 async def hold(tx: Tx, leases: Iterable[Lease], *, within: timedelta = WITHIN) -> FencedTx:
     """Lock the leases' fences until the transaction ends; FenceLost when one is not current.
 
@@ -36,8 +52,12 @@ async def hold(tx: Tx, leases: Iterable[Lease], *, within: timedelta = WITHIN) -
     *equal*: after a failover that lost a grant, a holder's number can be higher than the table's,
     and it is stale all the same.
     """
-    fences = {lease.shard: lease.fence for lease in leases}
+    fences = _fences(leases)
     found = await sql.hold(tx, fences, within=within)
     if len(found) < len(fences):
         raise FenceLost(sql.missing(fences, found))
     return FencedTx.prove(tx, fences)
+
+
+def _fences(leases: Iterable[Lease]) -> dict[int, int]:
+    return {lease.shard: lease.fence for lease in leases}

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from uuid import UUID
 
+from rota.db import locks
 from rota.version import __version__
 
 if TYPE_CHECKING:
@@ -18,8 +19,8 @@ if TYPE_CHECKING:
 SCHEDULER = "scheduler"
 """The role of those who want leases."""
 
-LOCK_CLASS = 0x726F7461
-"""The first half of every node's advisory lock: "rota" in ASCII."""
+LOCK_CLASS = locks.SESSIONS
+"""The first half of every node's advisory lock."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
