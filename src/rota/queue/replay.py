@@ -1,12 +1,14 @@
-"""Firings that are to be repeated, and the new ones that repeat them."""
+"""Firings that are to be repeated."""
+
+# ruff: noqa: S608 - joined from literals alone, as LiteralString proves
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, LiteralString
 
-from rota.queue import replay_sql
+from rota.db import locks
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,35 +35,53 @@ class Origin:
     triggered_by: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Replay:
-    """A firing to be: new, and naming the one it repeats."""
+_ORIGIN: LiteralString = """
+    SELECT f.id, f.schedule_id, f.scheduled_for, f.status, f.slot_count, f.payload,
+           f.triggered_by
+      FROM firings f
+"""
 
-    id: UUID
-    replay_of: UUID
-    schedule_id: UUID
-    tenant_id: UUID
-    version: int
-    scheduled_for: datetime
-    status: Literal["waiting", "blocked", "skipped"]
-    reason: str | None
-    priority: int
-    lane: str
-    host: str | None
-    payload: str | None
-    triggered_by: str
+_ORIGINS: LiteralString = (
+    _ORIGIN
+    + """
+     WHERE f.tenant_id = $1 AND f.id = ANY ($2::uuid[]) AND f.scheduled_for BETWEEN $3 AND $4
+"""
+)
 
 
 async def origins(tx: Tx, tenant_id: UUID, ids: Sequence[UUID]) -> dict[UUID, Origin]:
     """The tenant's firings with these ids, as far as they have ended."""
-    rows = await tx.fetch(replay_sql.ORIGINS, tenant_id, list(ids), *_near(ids))
+    rows = await tx.fetch(_ORIGINS, tenant_id, list(ids), *_near(ids))
     found = {row["id"]: Origin(**dict(row.items())) for row in rows}
     left = [each for each in ids if each not in found]
     if left:
         # An id need not be from near its firing's slot.
-        rows = await tx.fetch(replay_sql.ORIGINS, tenant_id, left, *_EVER)
+        rows = await tx.fetch(_ORIGINS, tenant_id, left, *_EVER)
         found |= {row["id"]: Origin(**dict(row.items())) for row in rows}
     return found
+
+
+# Until the transaction ends, as whoever comes second must see what the first has replayed.
+_LOCK_DEAD: LiteralString = (
+    "SELECT pg_advisory_xact_lock(" + locks.DEAD_LETTERS + ", hashtext($1::uuid::text))"
+)
+
+# The oldest first, as they would have run. What has a replay already is not taken again: if that
+# failed too, it is a dead letter itself. What has no schedule any more has nothing to send.
+_DEAD: LiteralString = (
+    _ORIGIN
+    + """
+      JOIN schedules s ON s.id = f.schedule_id
+     WHERE f.tenant_id = $1 AND f.status = 'dead'
+       AND ($2::uuid IS NULL OR f.schedule_id = $2)
+       AND ($3::timestamptz IS NULL OR f.scheduled_for >= $3)
+       AND ($4::timestamptz IS NULL OR f.scheduled_for < $4)
+       AND NOT EXISTS (SELECT FROM queue r WHERE r.replay_of = f.id AND r.replay_of IS NOT NULL)
+       AND NOT EXISTS (SELECT FROM firings r WHERE r.replay_of = f.id AND r.replay_of IS NOT NULL)
+     ORDER BY f.scheduled_for, f.id
+     LIMIT $5
+"""
+)
 
 
 async def dead(
@@ -77,35 +97,22 @@ async def dead(
 
     Nobody else gets them until the transaction ends: asked for twice, they are replayed once.
     """
-    await tx.fetch(replay_sql.LOCK_DEAD, tenant_id)
-    rows = await tx.fetch(replay_sql.DEAD, tenant_id, schedule_id, since, until, limit)
+    await tx.fetch(_LOCK_DEAD, tenant_id)
+    rows = await tx.fetch(_DEAD, tenant_id, schedule_id, since, until, limit)
     return [Origin(**dict(row.items())) for row in rows]
+
+
+_REPLAYED: LiteralString = """
+    SELECT replay_of FROM queue WHERE replay_of = ANY ($1::uuid[]) AND replay_of IS NOT NULL
+     UNION
+    SELECT replay_of FROM firings WHERE replay_of = ANY ($1::uuid[]) AND replay_of IS NOT NULL
+"""
 
 
 async def replayed(tx: Tx, ids: Sequence[UUID]) -> frozenset[UUID]:
     """Those of these that have been repeated already, live or ended."""
-    rows = await tx.fetch(replay_sql.REPLAYED, list(ids))
+    rows = await tx.fetch(_REPLAYED, list(ids))
     return frozenset(row["replay_of"] for row in rows)
-
-
-async def enter(tx: Tx, replays: Sequence[Replay]) -> None:
-    """Put them into the queue, or into history where they are skipped, and wake the workers."""
-    await tx.fetch(
-        replay_sql.ENTER,
-        [each.id for each in replays],
-        [each.schedule_id for each in replays],
-        [each.tenant_id for each in replays],
-        [each.version for each in replays],
-        [each.scheduled_for for each in replays],
-        [each.priority for each in replays],
-        [each.status for each in replays],
-        [each.lane for each in replays],
-        [each.host for each in replays],
-        [each.payload for each in replays],
-        [each.replay_of for each in replays],
-        [each.reason for each in replays],
-        [each.triggered_by for each in replays],
-    )
 
 
 def _near(ids: Sequence[UUID]) -> tuple[datetime, datetime]:

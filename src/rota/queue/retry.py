@@ -20,7 +20,7 @@ _LONGEST = timedelta(days=365)
 
 
 def require_shape(name: str) -> Shape:
-    """The backoff that a caller named; an unknown one is refused, never replaced (RT2)."""
+    """The backoff that a caller named; an unknown one is refused, never replaced."""
     for shape in get_args(Shape):
         if name == shape:
             return shape

@@ -31,12 +31,13 @@ TRANSITIONS: Final[Mapping[str, frozenset[str]]] = MappingProxyType(
     }
 )
 
-RECALLS: Final = frozenset({"paused", "edited", "deleted"})
-"""Reasons that take a firing back only while it has not begun; any other ends a running one too."""
+WITHDRAW_REASONS: Final = frozenset({"paused", "edited", "deleted"})
+"""Withdraw a firing only while its attempt has not begun. Any other reason ends a running one too.
+"""
 
-NOBODY: Final = UUID(int=0)
-"""The holder of a claim whose target has taken the work on and will say when it is done.
+DETACHED: Final = UUID(int=0)
+"""The holder of a claim whose target has accepted the work and reports its end later.
 
-The row stays `running`, so that the overlap policy sees it, but no worker has it: no slot is used,
-no heartbeat extends it, and rescue leaves it alone until its time is up (`overdue`).
+The row stays `running`, so that the overlap policy sees it, but no worker holds it: it uses no
+slot, no heartbeat extends it, and it is not rescued before its time is up (`external_claims`).
 """

@@ -52,13 +52,13 @@ class Turns:
 
     draw: Callable[[], float] = random.random
     """From 0 to below 1: for who is first among equals."""
-    by_lot: bool = False
+    lottery: bool = False
     """Who is first of all has a chance in proportion to its weight. For those who claim once."""
     _times: dict[UUID, int] = field(default_factory=dict["UUID", int], init=False)
     _now: int | None = field(default=None, init=False)
 
     def allot(self, places: int, wants: Iterable[Want]) -> dict[UUID, int]:
-        """Whom the next `places` turns belong to. Nobody has had them yet: see `had`."""
+        """Whom the next `places` turns belong to. Nobody has had them yet: see `charge`."""
         line = [
             (self._time(each), self.draw(), n, each)
             for n, each in enumerate(wants)
@@ -77,7 +77,7 @@ class Turns:
                 heapq.heappop(line)
         return turns
 
-    def had(self, turns: Mapping[UUID, int], weights: Mapping[UUID, int]) -> None:
+    def charge(self, turns: Mapping[UUID, int], weights: Mapping[UUID, int]) -> None:
         """So many turns were had."""
         now = self._now or 0
         for tenant, count in turns.items():
@@ -88,7 +88,7 @@ class Turns:
                 now = max(now, begun + (count - 1) * stride)
         self._now = now
 
-    def rest(self) -> None:
+    def reset(self) -> None:
         """Nobody has work left: whoever comes next, all begin anew."""
         self._now = max((self._now or 0, *self._times.values()))
         self._times.clear()
@@ -99,7 +99,7 @@ class Turns:
             return max(time, self._now or 0)
         if self._now is not None:
             return self._now
-        if not self.by_lot:
+        if not self.lottery:
             return 0
         chance = -log(1.0 - self.draw())
         self._times[want.tenant] = time = int(chance * _TURN) // want.weight

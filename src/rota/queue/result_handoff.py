@@ -1,7 +1,7 @@
 """What one firing, or one step of it, hands on to the next. Pure.
 
-Whatever a target answered is data to the next one and nothing more: what looks like a placeholder
-for a secret in it must not be filled in (S8).
+What a target answered is data to the next one and nothing more: what looks like a placeholder for a
+secret in it must not be filled in.
 """
 
 from __future__ import annotations
