@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, LiteralString
 
+from rota.db import locks
+
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
     from uuid import UUID
@@ -13,7 +15,9 @@ if TYPE_CHECKING:
 
 # One at a time for each tenant, until the end of the transaction: two who closed a circle together
 # would each not see the other's half.
-_LOCK: LiteralString = "SELECT pg_advisory_xact_lock(1919906915, hashtext($1::uuid::text))"
+_LOCK: LiteralString = (
+    "SELECT pg_advisory_xact_lock(" + locks.FOLLOWERS + ", hashtext($1::uuid::text))"
+)
 
 _ABOVE: LiteralString = """
     SELECT key, upstream_key FROM followers WHERE tenant_id = $1 AND key = ANY ($2::text[])

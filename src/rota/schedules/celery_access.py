@@ -14,15 +14,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from rota.schedules.definition import Definition
-    from rota.schedules.draft import Draft
+    from rota.schedules.schedule import NewSchedule
     from rota.tenants.tenant import Tenant
 
 
-def refused(tenant: Tenant, drafts: Iterable[Draft]) -> dict[str, InvalidSchedule]:
+def refused(tenant: Tenant, new: Iterable[NewSchedule]) -> dict[str, InvalidSchedule]:
     """By key, those that name a task that the tenant may not send."""
     return {
         each.key: InvalidSchedule(problems)
-        for each in drafts
+        for each in new
         if (problems := tuple(_problems(tenant, each.like)))
     }
 

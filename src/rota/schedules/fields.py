@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any, cast
 import msgspec
 
 from rota import durations
-from rota.schedules import after, calendar_field, codes, monitor, names, steps, target_fields, when
+from rota.schedules import after, calendar_field, codes, monitor, names, steps, steps_fields, when
 from rota.schedules.definition import (
+    ASYNC_TIMEOUT_SECONDS,
     DEFAULT_QUEUE,
     BackoffShape,
     Capture,
@@ -26,7 +27,16 @@ from rota.schedules.definition import (
 )
 from rota.schedules.errors import InvalidSchedule
 from rota.schedules.values import Values, same_json
-from rota.targets import OPEN, TargetPolicy
+from rota.targets import (
+    OPEN,
+    CeleryTarget,
+    HttpTarget,
+    InvalidTarget,
+    StreamTarget,
+    TargetPolicy,
+    TaskTarget,
+)
+from rota.targets.celery import USUAL_QUEUE
 from rota.triggers.keys import schedule_key
 from rota.triggers.warnings import warnings
 
@@ -89,18 +99,18 @@ def read(
         # Of a monitor, the slots for which it expects pings; it has no others.
         slots = when.expected(draft, now, calendar and calendar.days) or trigger
         slot = when.read_next_slot(values, slots, now, require_future=require_future)
-        when.check_cadence(values, slots, min_interval, now)
+        when.check_min_interval(values, slots, min_interval, now)
         next_slot = slot if slots is trigger else None
     _name(values, draft, trigger)
-    target_fields.read(values, draft)
-    target_fields.permitted(values, draft, targets)
+    read_target(values, draft)
+    _permitted(values, draft, targets)
     if values.problems or trigger is None:
         raise InvalidSchedule(tuple(values.problems))
     return Parsed(
         definition=Definition(**draft),
         trigger=trigger,
         next_slot=next_slot,
-        warnings=(*warnings(trigger, after=now), *when.instant_warnings(values, draft)),
+        warnings=(*warnings(trigger, after=now), *when.written_warnings(values, draft)),
         given=frozenset(name for name in fields if values.given(name)),
         calendar=calendar,
     )
@@ -110,11 +120,11 @@ def write(definition: Definition) -> dict[str, Any]:
     """The fields that `read` makes this definition of, defaults included."""
     target = next((name for name in names.TARGETS if getattr(definition, name) is not None), None)
     other = names.foreign(target)
-    fields: dict[str, Any] = {}
-    for name in definition.__struct_fields__:
-        value = getattr(definition, name)
-        if value is not None and name not in other:
-            fields[name] = _written(value)
+    fields: dict[str, Any] = {
+        name: value if type(value) in _AS_THEY_ARE else _written(value)
+        for name, value in msgspec.structs.asdict(definition).items()
+        if value is not None and name not in other
+    }
     if target in {"job_type", "celery_task"}:
         fields.setdefault("queue", DEFAULT_QUEUE)
     if definition.steps is not None and not definition.timeout_seconds:
@@ -214,7 +224,7 @@ def _idempotency_key(values: Values) -> str | None:
 
 
 def _name(values: Values, draft: dict[str, Any], trigger: Trigger | None) -> None:
-    """Name and key: either stands for the other (TR14)."""
+    """Name and key: either stands for the other."""
     name = values.text("name", most=MAX_NAME, default=None)
     key = values.text("key", most=MAX_KEY, default=None)
     if not values.given("name") and not values.given("key"):
@@ -233,6 +243,118 @@ def _short(key: str) -> str:
     return f"{key[: MAX_KEY - 33]}~{digest}"
 
 
+# Whom it calls.
+
+
+def read_target(values: Values, draft: dict[str, Any]) -> None:
+    """The one target that was given, with all that belongs to it, into the draft."""
+    if values.given("monitor"):
+        _no_target(values)
+        return
+    _one_target(values, draft, names.TARGETS)
+
+
+def _one_target(values: Values, draft: dict[str, Any], among: tuple[str, ...]) -> None:
+    if not values.exactly_one(among, "what it calls"):
+        return
+    kind = next(name for name in among if values.given(name))
+    for name, owners in names.foreign(kind).items():
+        if values.given(name):
+            values.problem(name, f"expected it only beside {owners}")
+    try:
+        _READ_TARGET[kind](values, draft)
+    except InvalidTarget as error:
+        values.problems += error.problems
+
+
+def _no_target(values: Values) -> None:
+    """A monitor waits for pings and calls nothing."""
+    for name in (*names.TARGETS, *names.foreign(None)):
+        if values.given(name):
+            values.problem(name, "expected none beside monitor, which waits and calls nothing")
+
+
+def _http_target(values: Values, draft: dict[str, Any]) -> None:
+    url = values.text("target_url", most=10_000, default=None)
+    method = values.text("method", most=20, default="POST")
+    headers = values.headers("headers")
+    body = values.raw("body")
+    if body is not None and not isinstance(body, str):
+        values.problem("body", "expected text; JSON goes into payload")
+        body = None
+    if body is not None and values.given("payload"):
+        values.problem("body", "expected either body or payload, got both")
+    if body is not None and "\0" in body:
+        values.problem("body", "expected text without the character NUL")
+        body = None
+    target = HttpTarget.read(url or "https://x", method=method, headers=headers, body=body)
+    draft["success_on"], draft["retry_on"] = codes.read(values, "success_on", "retry_on")
+    draft["async_timeout_seconds"] = values.seconds(
+        "async_timeout_seconds", low=1, high=7 * _DAY, default=ASYNC_TIMEOUT_SECONDS
+    )
+    draft |= {
+        "target_url": url,
+        "method": target.method,
+        "headers": dict(target.headers),
+        "body": target.body,
+    }
+
+
+def _permitted(values: Values, draft: dict[str, Any], targets: TargetPolicy) -> None:
+    """Note what the operator does not let be called, as far as an address tells."""
+    url, stream = draft.get("target_url"), draft.get("stream")
+    if url is not None and (wrong := targets.wrong_with_url(url)):
+        values.problem("target_url", wrong)
+    if stream is not None and (wrong := StreamTarget.read(stream).wrong_by(targets)):
+        values.problem("stream", wrong)
+    for at, step in enumerate(draft.get("steps") or ()):
+        for place, call in ((f"steps[{at}]", step), (f"steps[{at}].compensate", step.compensate)):
+            own = Values({})
+            _permitted(own, {} if call is None else call.call, targets)
+            for each in own.problems:
+                values.problem(f"{place}.{each.field}", each.message.partition(": ")[2])
+
+
+def _task_target(values: Values, draft: dict[str, Any]) -> None:
+    job_type = values.text("job_type", most=1_000, default=None)
+    queue = values.text("queue", most=1_000, default=None)
+    TaskTarget.read(job_type or "x", queue or DEFAULT_QUEUE)
+    draft |= {"job_type": job_type, "queue": queue}
+
+
+def _stream_target(values: Values, draft: dict[str, Any]) -> None:
+    stream = values.text("stream", most=10_000, default=None)
+    if stream is not None:
+        StreamTarget.read(stream)
+        draft["stream"] = stream
+
+
+def _celery_target(values: Values, draft: dict[str, Any]) -> None:
+    task = values.text("celery_task", most=1_000, default=None)
+    queue = values.text("queue", most=1_000, default=USUAL_QUEUE)
+    target = CeleryTarget.read(task or "x", queue)
+    draft |= {"celery_task": task, "queue": target.queue}
+
+
+def _steps_target(values: Values, draft: dict[str, Any]) -> None:
+    """Each step has a target by the same rules, but no steps of its own."""
+    draft["steps"] = steps_fields.read(
+        values, "steps", lambda own, call: _one_target(own, call, steps.TARGETS)
+    )
+
+
+_READ_TARGET = {
+    "steps": _steps_target,
+    "target_url": _http_target,
+    "job_type": _task_target,
+    "stream": _stream_target,
+    "celery_task": _celery_target,
+}
+
+
+# Written again.
+
+
 def _drop(fields: dict[str, Any], dropped: tuple[str, ...]) -> None:
     for name in dropped:
         fields.pop(name, None)
@@ -246,7 +368,8 @@ def _written(value: Any) -> Any:
     if isinstance(value, datetime):
         return when.show_instant(value)
     if isinstance(value, tuple):
-        return [_written(each) for each in cast("tuple[Any, ...]", value)]
+        each_of = cast("tuple[Any, ...]", value)
+        return [each if type(each) in _AS_THEY_ARE else _written(each) for each in each_of]
     write_as = _WRITERS.get(type(cast("object", value)))
     return value if write_as is None else write_as(value)
 

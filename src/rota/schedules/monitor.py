@@ -89,12 +89,17 @@ def never(expected: Trigger) -> Never:
 
 
 def slots(monitor: Monitor, timezone: str | None, anchor_at: datetime) -> Trigger:
-    """The slots for which pings are expected; intervals count from the anchor."""
+    """The slots for which pings are expected.
+
+    Intervals count from the anchor, which is no slot: nobody was waiting for a ping then.
+    """
     expect = monitor.expect
-    text = expect if isinstance(expect, str) else f"{expect:g} seconds"
-    trigger = parse(text, timezone, now=anchor_at)
+    if isinstance(expect, str):
+        trigger = parse(expect, timezone, now=anchor_at)
+    else:
+        trigger = Interval.parse(expect, timezone or "UTC")
     if isinstance(trigger, Interval) and trigger.anchor is None:
-        return trigger.anchored(anchor_at)
+        return trigger.anchored(anchor_at, is_slot=False)
     return trigger
 
 

@@ -46,8 +46,8 @@ FIELDS = frozenset(
 READ_ONLY = frozenset(
     (
         *("id", "status", "status_reason", "paused_until"),
-        *("version", "created_at", "updated_at"),
-        *("next_fire_at", "last_fire_at", "last_status", "warnings"),
+        *("version", "created_at", "updated_at", "created_by", "updated_by"),
+        *("next_fire_at", "next_due_at", "last_fire_at", "last_status", "warnings"),
         *("monitor_state", "expected_at", "last_ping_at", "ping_url"),
     )
 )
@@ -85,6 +85,7 @@ _ELSEWHERE = {
     "heartbeat": "monitor",
     "calendars": "calendar",
 }
+_HINTS = {"every": ' Write the unit, such as "60s" or "60000ms": a number alone is seconds'}
 MAX_UNKNOWN: Final = 8
 """Unknown names that are told one by one: for each, a near one is looked for."""
 
@@ -123,6 +124,6 @@ def _meant(name: str) -> str:
     if plain in FIELDS:
         return f": did you mean {plain}?"
     if plain in _ELSEWHERE:
-        return f": did you mean {_ELSEWHERE[plain]}?"
+        return f": did you mean {_ELSEWHERE[plain]}?{_HINTS.get(plain, '')}"
     near = difflib.get_close_matches(plain, sorted(FIELDS), n=1, cutoff=0.7)
     return f": did you mean {near[0]}?" if near else ""

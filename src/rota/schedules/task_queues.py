@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any, Final, LiteralString
 import msgspec
 
 from rota import timers
-from rota.queue import saga
+from rota.queue import reversion, saga
+from rota.schedules import audit
 from rota.schedules import definition as definitions
 from rota.schedules.definition import Definition
 
@@ -70,16 +71,10 @@ _LOCK: LiteralString = """
 
 _PLACE: LiteralString = """
     UPDATE schedules s
-       SET definition = x.definition, version = x.version, updated_at = clock_timestamp()
+       SET definition = x.definition, version = x.version, updated_at = clock_timestamp(),
+           updated_by = $4
       FROM unnest($1::uuid[], $2::jsonb[], $3::integer[]) AS x(id, definition, version)
      WHERE s.id = x.id
-"""
-
-_PLACE_TIMERS: LiteralString = """
-    UPDATE timers t
-       SET version = x.version, touched = t.touched + 1
-      FROM unnest($1::uuid[], $2::integer[]) AS x(id, version)
-     WHERE t.schedule_id = x.id
 """
 
 _PLACE_FOLLOWERS: LiteralString = """
@@ -87,32 +82,6 @@ _PLACE_FOLLOWERS: LiteralString = """
        SET lane = x.lane
       FROM unnest($1::uuid[], $2::text[]) AS x(id, lane)
      WHERE f.schedule_id = x.id
-"""
-
-# In the order in which others lock them (`live_sql`).
-_LIVE: LiteralString = """
-    SELECT id, schedule_id, version, lane, saga::text AS saga
-      FROM queue
-     WHERE schedule_id = ANY ($1::uuid[])
-     ORDER BY state = 'blocked', id
-       FOR UPDATE
-"""
-
-# All that waits, and what runs for its next attempt; what is sent stays the same. A worker that
-# holds one ahead of its instant hears of it, and gives it back.
-_PLACE_LIVE: LiteralString = """
-    WITH placed AS (
-        UPDATE queue q
-           SET lane = x.lane, version = x.version, saga = coalesce(x.saga::jsonb, q.saga)
-          FROM unnest($1::uuid[], $2::text[], $3::integer[], $4::text[])
-               AS x(id, lane, version, saga)
-         WHERE q.id = x.id
-     RETURNING q.schedule_id, q.lane, q.state
-    )
-    SELECT pg_notify('rota_queue', p.lane) FROM (SELECT DISTINCT lane FROM placed) AS p
-     UNION ALL
-    SELECT pg_notify('rota_recall', p.schedule_id::text)
-      FROM (SELECT DISTINCT schedule_id FROM placed WHERE state = 'running') AS p
 """
 
 
@@ -192,14 +161,16 @@ async def adopt(tx: Tx, tenant_id: UUID, queues: Mapping[str, str]) -> int:
     if not found:
         return 0
     # Timers, schedules, queue: the order in which firing and every change lock them.
-    await timers.lock_all(tx, found)
+    await timers.lock(tx, found)
     locked = [_adopt(row, queues) for row in await tx.fetch(_LOCK, tenant_id, found)]
     # Those that were edited while they were waited for may have a queue by now.
     adopted = [each for each in locked if each.after is not each.before]
     ids, versions = [each.id for each in adopted], [each.version for each in adopted]
     stored = [definitions.encode(each.after) for each in adopted]
-    await tx.execute(_PLACE, ids, stored, versions)
-    await tx.execute(_PLACE_TIMERS, ids, versions)
+    changes = [audit.edit(each.before, each.after) for each in adopted]
+    await audit.record(tx, "edited", ids, changes=changes)
+    await tx.execute(_PLACE, ids, stored, versions, tx.actor)
+    await timers.reversion(tx, dict(zip(ids, versions, strict=True)))
     await tx.execute(_PLACE_FOLLOWERS, ids, [each.after.lane for each in adopted])
     await _adopt_live(tx, {each.id: each for each in adopted}, queues)
     return len(found)
@@ -222,18 +193,12 @@ def _adopt(row: Row, queues: Mapping[str, str]) -> _Adopted:
 
 
 async def _adopt_live(tx: Tx, adopted: Mapping[UUID, _Adopted], queues: Mapping[str, str]) -> None:
-    moved = [
-        _moved(row, adopted[row["schedule_id"]], queues)
-        for row in await tx.fetch(_LIVE, list(adopted))
-    ]
-    if moved:
-        await tx.fetch(_PLACE_LIVE, *map(list, zip(*moved, strict=True)))
+    live = await reversion.lock_live(tx, list(adopted))
+    moves = [_moved(row, adopted[row["schedule_id"]], queues) for row in live]
+    await reversion.move(tx, moves)
 
 
-def _moved(
-    row: Row, schedule: _Adopted, queues: Mapping[str, str]
-) -> tuple[UUID, str, int, str | None]:
-    """A live firing's id and its lane, version and state of its steps from now on."""
+def _moved(row: Row, schedule: _Adopted, queues: Mapping[str, str]) -> reversion.Move:
     version = schedule.version if row["version"] == schedule.version - 1 else row["version"]
     if row["saga"] is not None:
         state, lane = _moved_state(row["saga"], queues)

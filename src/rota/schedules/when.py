@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 from rota import durations
 from rota.errors import InvalidInput
 from rota.schedules import after, monitor, names
-from rota.schedules.cadence import tighter_than
 from rota.schedules.definition import Definition
 from rota.schedules.errors import Problem
+from rota.schedules.next_slot import gap_below
 from rota.triggers import warnings
 from rota.triggers.at import At
 from rota.triggers.limits import Limited
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from rota.triggers.trigger import Trigger
 
 MAX_TRIGGER = 4_000
+_LIKE_MILLISECONDS = 10_000
+"""From here on, whole thousands of seconds may be milliseconds by mistake."""
 
 
 def read_zone(values: Values) -> Zone:
@@ -63,8 +65,25 @@ def read_trigger(
         return None
 
 
-def instant_warnings(values: Values, draft: Mapping[str, Any]) -> list[str]:
-    """What there is to say about a `run_at` on the wall clock."""
+def written_warnings(values: Values, draft: Mapping[str, Any]) -> list[str]:
+    """What there is to say about the way it is written, which is not stored."""
+    return [*_instant_warnings(values, draft), *_number_warnings(values, draft)]
+
+
+def _number_warnings(values: Values, draft: Mapping[str, Any]) -> list[str]:
+    """Seconds that may have been meant as milliseconds, as other schedulers count."""
+    monitored = draft.get("monitor")
+    number = values.raw("interval") if monitored is None else monitored.expect
+    if isinstance(number, bool) or not isinstance(number, int | float):
+        return []
+    if number < _LIKE_MILLISECONDS or number % 1_000:
+        return []
+    length = durations.words(timedelta(seconds=number))
+    return [f'{number:.0f} is read as seconds: {length}. For milliseconds, write "{number:.0f}ms".']
+
+
+def _instant_warnings(values: Values, draft: Mapping[str, Any]) -> list[str]:
+    """A `run_at` on the wall clock that clocks skip or read twice."""
     text = values.raw("run_at")
     if not isinstance(text, str):
         return []
@@ -92,7 +111,9 @@ def _keep_trigger(values: Values, kind: str, draft: dict[str, Any]) -> bool:
             return False
         draft[kind] = number
     else:
-        draft[kind] = values.text(kind, most=MAX_TRIGGER, default=None, lines=kind == "rrule")
+        draft[kind] = values.text(
+            kind, most=MAX_TRIGGER, default=None, lines=kind in {"rrule", "text"}
+        )
     return draft[kind] is not None
 
 
@@ -138,7 +159,7 @@ def read_next_slot(
 
 
 def no_future(trigger: Trigger, now: datetime) -> str:
-    """What to say of a trigger that has no slot left (TR8)."""
+    """What to say of a trigger that has no slot left."""
     ends = ""
     if isinstance(trigger, Limited) and trigger.end_at is not None:
         ends = f" until {show_instant(trigger.end_at)}"
@@ -148,14 +169,16 @@ def no_future(trigger: Trigger, now: datetime) -> str:
     )
 
 
-def check_cadence(values: Values, trigger: Trigger, least: timedelta, now: datetime) -> None:
-    gap = tighter_than(trigger, least, after=now)
+def check_min_interval(
+    values: Values, trigger: Trigger, min_interval: timedelta, now: datetime
+) -> None:
+    gap = gap_below(trigger, min_interval, after=now)
     if gap is not None:
         kind = next(name for name in names.TRIGGERS if values.given(name))
         values.problem(
             kind,
-            f"expected at least {durations.words(least)} between firings, as the tenant may have, "
-            f"got {durations.words(gap)}",
+            f"expected at least {durations.words(min_interval)} between firings, "
+            f"as the tenant may have, got {durations.words(gap)}",
         )
 
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, LiteralString
 
 import msgspec
 
 from rota.events import Event
-from rota.schedules.calendars import countries, days, rearm, rearm_sql, service, sql
+from rota.schedules.calendars import countries, days, rearm, service, sql
 from rota.schedules.calendars.calendar import Rules
-from rota.schedules.sql import now as database_now
+from rota.schedules.schedule import now as database_now
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -104,6 +104,20 @@ def _parts(version: str | None) -> tuple[int, ...]:
     return tuple(int(part) for part in (version or "0").split(".") if part.isdecimal())
 
 
+# Calendars whose days changed and whose schedules were left half-way. Calendar by calendar: a
+# scan of all schedules with one would be long.
+_STALE_CALENDARS: LiteralString = """
+    SELECT c.tenant_id, c.name
+      FROM calendars c
+     WHERE c.updated_at > clock_timestamp() - $1::interval
+       AND (SELECT true FROM schedules s
+             WHERE s.tenant_id = c.tenant_id AND s.calendar = c.name
+               AND s.calendar_version IS DISTINCT FROM c.version
+             LIMIT 1)
+     LIMIT $2
+"""
+
+
 async def _stale(tx: Tx) -> list[tuple[UUID, str]]:
-    rows = await tx.fetch(rearm_sql.STALE_CALENDARS, _HALF_WAY, _BATCH)
+    rows = await tx.fetch(_STALE_CALENDARS, _HALF_WAY, _BATCH)
     return [(row["tenant_id"], row["name"]) for row in rows]

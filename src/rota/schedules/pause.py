@@ -1,12 +1,13 @@
-"""Pausing one schedule with a word on why, and until an instant at which it resumes by itself."""
+"""Pauses one schedule, with a reason and an instant at which it resumes automatically."""
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final, LiteralString
+from typing import TYPE_CHECKING, Final
 
 from rota.errors import InvalidInput
-from rota.schedules import changing, sql
+from rota.schedules import schedule as schedules
+from rota.schedules import update
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -18,12 +19,6 @@ if TYPE_CHECKING:
 
 MAX_REASON: Final = 200
 _CONTROL = re.compile(r"[\x00-\x1f\x7f\u2028\u2029\ud800-\udfff]")
-
-_NOTE: LiteralString = """
-    UPDATE schedules
-       SET status_reason = $2, paused_until = $3, updated_at = clock_timestamp()
-     WHERE id = $1 AND status = 'paused'
-"""
 
 
 async def pause(
@@ -40,11 +35,8 @@ async def pause(
     """
     line = None if reason is None else one_line("reason", reason, MAX_REASON)
     if until is not None:
-        check_future(until, await sql.now(tx))
-    schedule = await changing.pause(tx, tenant, schedule_id)
-    if line is not None or until is not None:
-        await tx.execute(_NOTE, schedule_id, line, until)
-    return schedule
+        check_future(until, await schedules.now(tx))
+    return await update.pause(tx, tenant, schedule_id, reason=line, until=until)
 
 
 def one_line(field: str, text: str, most: int) -> str:

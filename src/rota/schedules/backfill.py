@@ -1,6 +1,6 @@
-"""Firing the slots of a range that has passed, because somebody asked.
+"""Fires the slots of a range that has passed, on request.
 
-Each is a firing of its own beside whatever became of its slot at the time, marked as backfill and
+Each is a firing of its own next to whatever became of its slot at the time, marked as backfill and
 as catch-up so that its target may tell. They run one after another in the order of their slots,
 whatever the overlap policy, like the catch-ups of an outage.
 """
@@ -14,16 +14,19 @@ from typing import TYPE_CHECKING, Final
 
 from rota import ids, timers
 from rota.errors import InvalidInput
-from rota.schedules import live_sql
-from rota.schedules.changing import hold
+from rota.queue import overlap
+from rota.queue.enqueue import NewFiring, enter
+from rota.schedules import audit, prepared
+from rota.schedules.update import hold
 from rota.triggers.english import explain
 from rota.triggers.never import is_timed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from uuid import UUID
 
     from rota.db import Tx
+    from rota.schedules.schedule import Schedule
     from rota.tenants.tenant import Tenant
     from rota.time_slicer import Steps, TimeSlicer
     from rota.triggers.trigger import Trigger
@@ -60,12 +63,50 @@ async def backfill(
         tenant.id, slots_between(schedule.trigger, since=since, until=until, now=now)
     )
     # A firing pass that looked before these were there must not advance the timer on what it saw.
-    await timers.touch(tx, schedule_id)
-    live = bool(await live_sql.lock_live(tx, schedule_id))
+    await timers.bump(tx, [schedule_id])
+    live = (await overlap.lock_live(tx, [schedule_id])).of(schedule_id)
     made = [(ids.manual_firing_id(now), slot) for slot in slots]
+    allows = schedule.definition.overlap_policy == "allow"
+    blocked = live.count > 0 or (live.is_held and not allows)
     if made:
-        await live_sql.enqueue_chain(tx, schedule, made, behind=live)
-    return Filled(made, live)
+        await _enter(tx, schedule, made, blocked=blocked, now=now)
+        if not allows:
+            await prepared.give_back(tx, [(schedule, live)])
+        told = {"from": since, "to": until, "count": len(made)}
+        await audit.record(tx, "backfilled", [schedule_id], at=now, changes=told)
+    return Filled(made, blocked)
+
+
+async def _enter(
+    tx: Tx,
+    schedule: Schedule,
+    made: Sequence[tuple[UUID, datetime]],
+    *,
+    blocked: bool,
+    now: datetime,
+) -> None:
+    """Each behind the one before, and the first behind what is live."""
+    definition = schedule.definition
+    await enter(
+        tx,
+        [
+            NewFiring(
+                id=id_,
+                schedule_id=schedule.id,
+                tenant_id=schedule.tenant_id,
+                version=schedule.version,
+                scheduled_for=slot,
+                at=now,
+                state="blocked" if blocked or number > 0 else "waiting",
+                priority=definition.priority,
+                lane=definition.lane,
+                host=definition.host,
+                triggered_by="backfill",
+                catch_up=True,
+            )
+            for number, (id_, slot) in enumerate(made)
+        ],
+    )
 
 
 def slots_between(
