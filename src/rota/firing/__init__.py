@@ -1,8 +1,8 @@
 """DECIDE: due timers become rows in the queue, once.
 
-`misfire`, `overlap` and `count` are pure; `plan` puts them together into what should happen to one
-timer; `fire` makes it happen, for a thousand timers in one fenced transaction; `loop` looks for due
-timers, a little ahead of time, and never waits for what they set off.
+`misfire` and `queue.overlap` are pure; `plan` combines them into what happens to one timer; `fire`
+carries the plans of a thousand timers out in one fenced statement; `scheduler` reads due timers, a
+little ahead of time, and never waits for what they set off.
 """
 
 from __future__ import annotations
@@ -12,11 +12,10 @@ from rota.firing.events import (
     FallingBehind,
     FenceRefused,
     PassDone,
-    PassFailed,
     PlanFailed,
 )
-from rota.firing.look import Pass, Tally
-from rota.firing.loop import CHANNEL, Scheduler, Settings
+from rota.firing.pass_state import Pass, PassCounts
+from rota.firing.scheduler import CHANNEL, Scheduler, Settings
 
 __all__ = [
     "CHANNEL",
@@ -24,10 +23,9 @@ __all__ = [
     "FallingBehind",
     "FenceRefused",
     "Pass",
+    "PassCounts",
     "PassDone",
-    "PassFailed",
     "PlanFailed",
     "Scheduler",
     "Settings",
-    "Tally",
 ]

@@ -1,4 +1,4 @@
-"""What the scheduler says about its work."""
+"""The events of the scheduler."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class PassDone(Event):
     cancelled: int
     completed: int
     refused: int
-    """Timers that were no longer as they had been read; the next pass looks at them again."""
+    """Timers that were no longer as they had been read; the next pass reads them again."""
     lag: timedelta
     """How far behind the oldest timer was."""
     clock_offset: timedelta
@@ -38,13 +38,6 @@ class FenceRefused(Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PassFailed(Event):
-    """A pass did not come to its end; the next one follows."""
-
-    error: Exception
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class PlanFailed(Event):
     """One timer cannot be fired, because of its schedule; the others are."""
 
@@ -55,7 +48,7 @@ class PlanFailed(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FallingBehind(Event):
-    """The backlog has passed the threshold: live slots are served first. An alert (MF7, F13)."""
+    """The backlog has passed the threshold: live slots are served first. Raises an alert."""
 
     lag: timedelta
 

@@ -23,23 +23,13 @@ from rota.errors import ContractBroken
 from rota.triggers.count import slots_within
 
 if TYPE_CHECKING:
+    from rota.schedules.schedule_cache import MisfireRules
     from rota.triggers.trigger import Trigger
 
 _TICK = timedelta(microseconds=1)
 
-Policy = Literal["fire_late", "fire_most_recent", "skip"]
 Reason = Literal["misfire_policy", "misfire_cap", "misfire_window", "max_firings"]
 """Which of the schedule's settings decided that a slot was not fired."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rules:
-    """A schedule's own wishes about being late."""
-
-    policy: Policy = "fire_late"
-    cap: int = 10
-    grace: timedelta = timedelta(seconds=60)
-    window: timedelta = timedelta(hours=24)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,24 +59,24 @@ def decide(
     *,
     first: datetime,
     now: datetime,
-    spread: timedelta,
-    rules: Rules,
+    jitter: timedelta,
+    rules: MisfireRules,
     remaining: int | None = None,
 ) -> Verdict:
     """What becomes of `first`, the oldest slot not decided yet, and of all that are due by `now`.
 
-    A slot is due `spread` after itself. `first` may lie ahead: it is then fired for its instant.
+    A slot is due `jitter` after itself. `first` may lie ahead: it is then fired for its instant.
     It counts as a slot even if the trigger does not name it (the zone's rules have changed since
     the timer was set). `remaining` is how many firings the schedule may still have, at least 1.
     """
     following = checked(first, trigger.next_after(first))
-    late = now - first - spread
-    if (following is None or following + spread > now) and late <= rules.grace:
+    late = now - first - jitter
+    if (following is None or following + jitter > now) and late <= rules.grace:
         return Verdict(fire=(first,), catch_up=False, missed=None, following=following)
-    newest = _newest(trigger, first, now - spread, following)
+    newest = _newest(trigger, first, now - jitter, following)
     choice = _choice(rules, outage=late > rules.grace)
     most = choice.most if remaining is None else min(choice.most, remaining)
-    fire = _backwards(trigger, newest, first, most=most, since=now - spread - choice.within)
+    fire = _backwards(trigger, newest, first, most=most, since=now - jitter - choice.within)
     missed = None
     if not fire or fire[0] > first:
         last = newest if not fire else _previous(trigger, fire[0], first)
@@ -126,7 +116,7 @@ class _Choice:
     """and why when they are later than `within`."""
 
 
-def _choice(rules: Rules, *, outage: bool) -> _Choice:
+def _choice(rules: MisfireRules, *, outage: bool) -> _Choice:
     # However small the cap, a slot that is merely late by a second is not dropped.
     if not outage:
         return _Choice(max(1, rules.cap), rules.grace, False, "misfire_cap", "misfire_cap")

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from datetime import timedelta
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
-from rota.firing import misfire, overlap
-from rota.firing.overlap import Entry
+from rota.firing import misfire
+from rota.queue import overlap
+from rota.queue.overlap import Entry
 
 if TYPE_CHECKING:
-    from datetime import datetime, timedelta
+    from datetime import datetime
     from uuid import UUID
 
-    from rota.triggers.trigger import Trigger
+    from rota.schedules.schedule_cache import ScheduleSnapshot
+
+_TICK: Final = timedelta(microseconds=1)
 
 
 class Due(NamedTuple):
@@ -27,27 +31,9 @@ class Due(NamedTuple):
     due_at: datetime
     version: int
     fired: int
-    touched: int
+    revision: int
     live: int
     """How many firings of the schedule are in the queue; no more than `overlap.MOST_LIVE`."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Contract:
-    """What firing needs to know of a schedule, at one version."""
-
-    schedule_id: UUID
-    tenant_id: UUID
-    version: int
-    trigger: Trigger
-    spread: timedelta
-    """A slot is due so long after itself: the schedule's own, stable offset."""
-    misfire: misfire.Rules
-    overlap: overlap.Policy
-    max_firings: int | None
-    lane: str
-    host: str | None
-    priority: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +52,7 @@ class Plan:
     """What happens to a timer, if it still is as it was read."""
 
     due: Due
-    contract: Contract
+    snapshot: ScheduleSnapshot
     fire: tuple[datetime, ...]
     """The slots that enter the queue, in their order."""
     catch_up: bool
@@ -79,61 +65,67 @@ class Plan:
     """The timer's next slot; None when the schedule is completed."""
 
     @property
+    def last_slot(self) -> datetime:
+        """The last slot it deals with; when there is none, right before the timer's own slot."""
+        slots = (*self.fire[-1:], *(each.last for each in self.records))
+        return max(slots, default=self.due.scheduled_for - _TICK)
+
+    @property
     def following_due_at(self) -> datetime | None:
-        return None if self.following is None else self.following + self.contract.spread
+        return None if self.following is None else self.following + self.snapshot.jitter
 
 
-def plan(due: Due, contract: Contract, *, now: datetime) -> Plan | None:
+def plan(due: Due, snapshot: ScheduleSnapshot, *, now: datetime) -> Plan | None:
     """What becomes of the timer at `now` (the database's); None to look again at its due instant.
 
     The timer may be read ahead of time. If an earlier firing is live then, whether the two overlap
     is only known at the due instant.
     """
     ahead = due.due_at > now
-    if overlap.needs_second_look(contract.overlap, live=due.live, ahead=ahead):
+    if overlap.needs_second_look(snapshot.overlap, live=due.live, ahead=ahead):
         return None
-    remaining = None if contract.max_firings is None else contract.max_firings - due.fired
+    remaining = None if snapshot.max_firings is None else snapshot.max_firings - due.fired
     if remaining is not None and remaining < 1:
-        return _end(due, contract)
+        return _end(due, snapshot)
     verdict = misfire.decide(
-        contract.trigger,
+        snapshot.trigger,
         first=due.scheduled_for,
         now=now,
         # The timer's own, in case the schedule's was another when it was armed.
-        spread=due.due_at - due.scheduled_for,
-        rules=contract.misfire,
+        jitter=due.due_at - due.scheduled_for,
+        rules=snapshot.misfire,
         remaining=remaining,
     )
     fire, records = verdict.fire, _missed(verdict.missed)
-    entry = overlap.entry(contract.overlap, live=due.live, catch_up=verdict.catch_up)
+    entry = overlap.entry(snapshot.overlap, live=due.live, catch_up=verdict.catch_up)
     if not fire:
         # Nothing enters, so nothing may be cancelled for its sake.
-        entry = Entry.FREE
+        entry = Entry.READY
     if entry is Entry.SKIPPED:
-        records += (_skipped(fire, overlap.reason(contract.overlap)),)
+        records += (_skipped(fire, overlap.reason(snapshot.overlap)),)
         fire = ()
     done = remaining is not None and len(fire) >= remaining
     return Plan(
         due=due,
-        contract=contract,
+        snapshot=snapshot,
         fire=fire,
         catch_up=verdict.catch_up,
         entry=entry,
         # Slots that came due together did not overlap by themselves: their runs must not either.
-        chained=len(fire) > 1 and (verdict.catch_up or contract.overlap != "allow"),
+        chained=len(fire) > 1 and (verdict.catch_up or snapshot.overlap != "allow"),
         records=records,
         following=None if done else verdict.following,
     )
 
 
-def _end(due: Due, contract: Contract) -> Plan:
+def _end(due: Due, snapshot: ScheduleSnapshot) -> Plan:
     """Nothing more may be fired: the limit was lowered, or the last firing was long ago."""
     return Plan(
         due=due,
-        contract=contract,
+        snapshot=snapshot,
         fire=(),
         catch_up=False,
-        entry=Entry.FREE,
+        entry=Entry.READY,
         chained=False,
         records=(),
         following=None,

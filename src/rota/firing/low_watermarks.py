@@ -1,8 +1,8 @@
-"""Low-water marks: how far each shard's timers are known to be dealt with. Pure.
+"""Low-water marks: how far the timers of each shard are known to be fired. Pure.
 
 A read past the mark skips the dead entries at the head of the index, which cost hundreds of times
 the read itself while some snapshot keeps them from being cleaned up. A timer that appears below the
-mark (created to be due at once) is announced by NOTIFY, and found by a sweep if that was lost.
+mark (created to be due at once) is announced by NOTIFY, and found by a sweep if that is lost.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ BEGINNING = datetime(1970, 1, 1, tzinfo=UTC)
 _TICK = timedelta(microseconds=1)
 
 
-class Marks:
+class LowWatermarks:
     """The mark of each shard, for as long as the lease is the same."""
 
     def __init__(self) -> None:
@@ -32,7 +32,7 @@ class Marks:
         return {shard: self._lows[shard, fence] for shard, fence in keys}
 
     def raise_to(self, unfinished: Mapping[int, datetime]) -> None:
-        """Everything due before these instants is dealt with, in these shards."""
+        """In these shards, everything due before these instants is done."""
         for key in self._lows:
             if key[0] in unfinished:
                 self._lows[key] = unfinished[key[0]] - _TICK

@@ -1,4 +1,4 @@
-"""One look at the due timers: what was read, what has become of it, and what is left to do."""
+"""The state of one pass: the due timers it read, what came of them, and what is left to do."""
 
 from __future__ import annotations
 
@@ -11,14 +11,13 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from uuid import UUID
 
-    from rota.firing.fire import Fired
+    from rota.firing.fire import Fired, Reading
     from rota.firing.plan import Due, Plan
-    from rota.firing.sql import Reading
 
 
 @dataclass(slots=True)
-class Tally:
-    """What has come of the timers of a pass."""
+class PassCounts:
+    """What came of the timers of a pass."""
 
     fired: int = 0
     caught_up: int = 0
@@ -33,7 +32,7 @@ class Tally:
     """Timers that could not be planned."""
 
     def add(self, result: Fired, plans: int) -> None:
-        """Count what came of so many plans."""
+        """Count the result of this many plans."""
         self.fired += result.fired
         self.caught_up += result.caught_up
         self.skipped += result.skipped
@@ -44,7 +43,7 @@ class Tally:
 
     @property
     def any(self) -> bool:
-        """Whether there is anything to tell."""
+        """Whether there is anything to report."""
         return bool(self.fired or self.skipped or self.missed or self.completed or self.refused)
 
 
@@ -52,7 +51,7 @@ class Tally:
 class Pass:
     """What one pass did, and when the next is worth making."""
 
-    tally: Tally
+    counts: PassCounts
     lag: timedelta = timedelta()
     """How far behind the oldest timer was."""
     more: bool = False
@@ -61,22 +60,32 @@ class Pass:
     """By the database's clock; None when nothing is in sight."""
 
 
-class Look:
-    """What a pass read, and what has become of it."""
+class PassState:
+    """What a pass has read and done so far."""
 
     def __init__(
-        self, reading: Reading, lows: Mapping[int, datetime], *, limit: int, lead: timedelta
+        self,
+        reading: Reading,
+        lows: Mapping[int, datetime],
+        *,
+        limit: int,
+        lead: timedelta,
+        counts: PassCounts | None = None,
     ) -> None:
+        """`counts` are those of the pass, when this is a second read within it."""
+        self.counts = counts or PassCounts()
         self.now = reading.now
         self.horizon = reading.now + lead
         self.lows = lows
         self.timers = reading.timers
-        counts = Counter(due.shard for due in reading.timers)
-        self.full = {shard for shard, count in counts.items() if count >= limit}
+        self.ahead = reading.ahead
+        """When the next timer beyond the horizon is due, as far as is known."""
+        by_shard = Counter(due.shard for due in reading.timers)
+        self.full = {shard for shard, count in by_shard.items() if count >= limit}
         """Shards that may have more."""
         self.moved: set[UUID] = set()
         self.left: list[Due] = []
-        """To look at again at their due instant."""
+        """To decide on at their due instant."""
         self.given_up: set[UUID] = set()
         self._next_due: dict[int, datetime] = {}
 
@@ -86,18 +95,24 @@ class Look:
         return max(timedelta(), self.now - self.timers[0].due_at) if self.timers else timedelta()
 
     def fired(self, plans: Sequence[Plan], result: Fired) -> None:
+        """Take in what came of these plans."""
+        self.counts.add(result, sum(each.due.shard not in result.lost for each in plans))
         self.moved |= result.moved
         for each in plans:
             due_at = each.following_due_at
-            if due_at is not None and due_at <= self.horizon and each.due.schedule_id in self.moved:
+            if due_at is None or each.due.schedule_id not in self.moved:
+                continue
+            if due_at <= self.horizon:
                 earliest = self._next_due.get(each.due.shard, due_at)
                 self._next_due[each.due.shard] = min(earliest, due_at)
+            else:
+                self.ahead = due_at if self.ahead is None else min(self.ahead, due_at)
 
     def has_more(self) -> bool:
         """A timer is due again before the horizon, or a shard that moved has not been read whole.
 
-        One that did not move has to wait for the instants of what it showed: looking again at once
-        would show the same.
+        One that did not move has to wait for the instants of what it showed: reading it again at
+        once would show the same.
         """
         moving = {due.shard for due in self.timers if due.schedule_id in self.moved}
         return bool(self.full & moving or self._next_due)
