@@ -1,10 +1,15 @@
-"""Workers: they claim firings ahead of time, begin them at their instant, and record the outcome.
+"""Workers claim firings ahead of time, start them at their instant, and record the outcome.
 
-`pool` is the worker: it holds claims and begins them. `claimer` takes what there is room for;
-`agenda` starts it at the instant, by the database's clock; `heartbeat` keeps claims alive,
-`letting_go` parts with those that are not begun, `stopping` ends in order. `hosts` is the kindness
-to targets: circuits, rates and hands of each host. `attempt` is one attempt as a pipeline: begin,
-call, judge, settle. `http` calls URLs; what else a lane can do is another `Caller` (`calls`).
-`finisher` records outcomes in batches, behind the work and never in its way. `rescuer` looks after
-the claims of workers that are gone.
+A claim passes through the stages in this order, over one `inflight`:
+
+- `claimer` takes what there is room for (`prefetch`);
+- `delay_queue` holds it until its instant, by the database's clock, and `preparer` does before that
+  all that can be done;
+- `fair_queue` says who is next, `attempt` is one attempt: begin, call, judge (`outcome`), settle;
+- `completer` records outcomes in batches, behind the work and never in its way.
+
+`heartbeat` keeps claims alive, `claim_release` parts with those that are not begun, `stopping` ends
+in order, `rescuer` looks after the claims of workers that are gone. `hosts` has the circuit
+breakers and limits of targets. `delivery` sends to URLs, Redis streams and Celery, `tasks` runs
+functions: what a lane does is a `Caller` (`caller`).
 """

@@ -11,26 +11,25 @@ from datetime import timedelta
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from rota.queue.carried import MAX_RESULT
-from rota.queue.finish import Settlement, Tried
-from rota.workers import capture, sagas
-from rota.workers.calls import Reply, lingering, task_of
+from rota.queue.complete import AttemptRecord, Settlement
+from rota.queue.result_handoff import MAX_RESULT
+from rota.workers import sagas
+from rota.workers.caller import Reply, lingering, task_of
+from rota.workers.delivery import capture
 from rota.workers.events import FiringStarted, about
-from rota.workers.held import Phase, Stop
-from rota.workers.hosts.heard import sign_of
-from rota.workers.judge import Verdict, judge
+from rota.workers.hosts.host_signal import sign_of
+from rota.workers.inflight import Phase, Stop
+from rota.workers.outcome import Verdict, judge
 
 if TYPE_CHECKING:
     from datetime import datetime
-    from uuid import UUID
 
-    from rota.db.server_clock import DatabaseClock
-    from rota.events import Bus
     from rota.queue.claim import Claim
     from rota.schedules.definition import Capture
-    from rota.workers.calls import Call, Caller
-    from rota.workers.held import Held
-    from rota.workers.hosts.keeper import HostKeeper
+    from rota.workers.caller import Begin, Call, Caller
+    from rota.workers.hosts.host_limiter import HostLimiter
+    from rota.workers.inflight import InflightClaim
+    from rota.workers.shared import Shared
 
 _NO_DELAY = timedelta()
 _NOTHING = Reply()
@@ -41,21 +40,23 @@ class Attempts:
 
     def __init__(
         self,
-        worker: UUID,
-        time: DatabaseClock,
-        bus: Bus,
+        shared: Shared,
         *,
-        hosts: HostKeeper | None = None,
-        has_tokens: bool = False,
+        hosts: HostLimiter,
+        has_tokens: bool,
     ) -> None:
-        self._worker = worker
-        self._time = time
-        self._bus = bus
+        self._worker = shared.worker
+        self._time = shared.time
+        self._bus = shared.bus
+        self._inflight = shared.inflight
         self._hosts = hosts
         self._has_tokens = has_tokens
 
-    async def make(self, held: Held, caller: Caller, started_at: datetime) -> Settlement | None:
-        """What came of it; None when the claim was lost on the way.
+    async def make(
+        self, held: InflightClaim, caller: Caller, started_at: datetime, begin: Begin
+    ) -> Settlement | None:
+        """What came of it; None when the claim was lost on the way, or nothing was begun
+        (`InflightClaim.withheld`).
 
         In one coroutine, and with a short way for the most common end: whatever is done here is
         done for every firing.
@@ -66,9 +67,9 @@ class Attempts:
         held.started_at = started_at
         try:
             held.call = call = held.call or caller.prepare(held.claim, held.schedule)
-            reply = await call.send()
+            reply = await call.send(begin)
         except asyncio.CancelledError:
-            # Ours, by `Held.break_off`: the call is over, the task goes on to settle it.
+            # Ours, by `InflightClaim.break_off`: the call is over, the task goes on to settle it.
             if held.stop is None or held.task is None:
                 raise
             held.task.uncancel()
@@ -78,10 +79,14 @@ class Attempts:
             reply = Reply(error=_described(error), sent=call is None)
         if held.given_up:
             return None
+        if reply.withheld and held.stop is None:
+            held.withheld = True
+            return None
         if held.stop is not None or reply.timed_out:
             held.lingers = lingering(call)
-        held.phase = Phase.SETTLING
         finished_at = self._time.now()
+        await self._after_starts(held)
+        held.phase = Phase.COMPLETING
         if not _has_just_returned(held, reply):
             return self._judged(held, call, reply, (started_at, finished_at))
         task = task_of(call)
@@ -89,10 +94,25 @@ class Attempts:
             return _returned(held, task, started_at, finished_at)
         return _carried_on(held, call, reply, _SUCCEEDED, (started_at, finished_at))
 
-    def give_up(self, held: Held, reply: Reply | None) -> Settlement | None:
+    async def _after_starts(self, held: InflightClaim) -> None:
+        """The answer is there; while others are due to start, it is judged later.
+
+        Not of a task: while one runs, nothing else does, and the next start is after its end.
+        """
+        if held.claim.host is None or not self._inflight.is_starting:
+            return
+        try:
+            await self._inflight.starts_over()
+        except asyncio.CancelledError:
+            # As in `make`: somebody wanted the end of a call that has just ended.
+            if held.stop is None or held.task is None:
+                raise
+            held.task.uncancel()
+
+    def give_up(self, held: InflightClaim, reply: Reply | None) -> Settlement | None:
         """What comes of a call that goes on although it was told to end; None when its claim was
         lost. `reply` says how it ends, of one that was not broken off by us."""
-        held.phase, held.given_up = Phase.SETTLING, True
+        held.phase, held.given_up = Phase.COMPLETING, True
         started_at, call, now = held.started_at, held.call, self._time.now()
         assert started_at is not None, "it has begun"
         if reply is None:
@@ -100,13 +120,15 @@ class Attempts:
             reply = _broken_off(held.stop)
         return self._judged(held, call, reply, (started_at, now))
 
-    def fail(self, held: Held, started_at: datetime, error: BaseException) -> Settlement | None:
+    def fail(
+        self, held: InflightClaim, started_at: datetime, error: BaseException
+    ) -> Settlement | None:
         """What comes of an attempt that broke down here and not at its target; None as above.
 
         It has failed: given back as if it had not been made, it would be made again, even where it
         may arrive at most once.
         """
-        held.phase = Phase.SETTLING
+        held.phase = Phase.COMPLETING
         if held.stop is Stop.LOST:
             return None
         now = self._time.now()
@@ -115,7 +137,7 @@ class Attempts:
             verdict = self._judge(held, reply, now)
             return _carried_on(held, None, reply, verdict, (started_at, now))
         except Exception:  # noqa: BLE001 - what broke down may be what judges
-            tried = Tried(outcome="failed", error=reply.error)
+            tried = AttemptRecord(outcome="failed", error=reply.error)
             return Settlement(
                 claim=held.claim,
                 started_at=started_at,
@@ -130,7 +152,7 @@ class Attempts:
         self._bus.publish(FiringStarted(**about(claim, self._worker), lateness=lateness))
 
     def _judged(
-        self, held: Held, call: Call | None, reply: Reply, times: tuple[datetime, datetime]
+        self, held: InflightClaim, call: Call | None, reply: Reply, times: tuple[datetime, datetime]
     ) -> Settlement | None:
         _, now = times
         verdict = self._judge(held, reply, now)
@@ -139,7 +161,7 @@ class Attempts:
             return None
         return _carried_on(held, call, reply, verdict, times)
 
-    def _judge(self, held: Held, reply: Reply, now: datetime) -> Verdict:
+    def _judge(self, held: InflightClaim, reply: Reply, now: datetime) -> Verdict:
         definition = held.schedule.definition
         match held.stop:
             case Stop.CANCELLED:
@@ -160,25 +182,26 @@ class Attempts:
                 )
 
     def _tell_host(
-        self, held: Held, call: Call | None, reply: Reply, outcome: str, now: datetime
+        self, held: InflightClaim, call: Call | None, reply: Reply, outcome: str, now: datetime
     ) -> None:
         """What could not even be prepared says nothing of the host, but that it was not tried."""
-        if self._hosts is not None:
-            sign = "void" if call is None else sign_of(reply, outcome)
-            self._hosts.hear(held, sign, reply, now)
+        sign = "void" if call is None else sign_of(reply, outcome)
+        self._hosts.hear(held, sign, reply, now)
 
 
 _SUCCEEDED = Verdict(outcome="succeeded", status="succeeded")
 
 
-def _has_just_returned(held: Held, reply: Reply) -> bool:
+def _has_just_returned(held: InflightClaim, reply: Reply) -> bool:
     """Whether there is nothing to judge, and no host to learn of: a task has returned."""
     return (
         reply.code is None and reply.error is None and held.stop is None and held.claim.host is None
     )
 
 
-def _returned(held: Held, task: str, started_at: datetime, finished_at: datetime) -> Settlement:
+def _returned(
+    held: InflightClaim, task: str, started_at: datetime, finished_at: datetime
+) -> Settlement:
     """As `_settle`, of a task that has returned and said nothing: so do nearly all."""
     return Settlement(
         claim=held.claim,
@@ -191,13 +214,13 @@ def _returned(held: Held, task: str, started_at: datetime, finished_at: datetime
 
 
 @lru_cache(maxsize=1024)
-def _tried(task: str, wanted: Capture) -> Tried:
+def _tried(task: str, wanted: Capture) -> AttemptRecord:
     """The same for all of a task."""
     return capture.tried("succeeded", _NOTHING, shown=None, capture=wanted, task=task)
 
 
 def _carried_on(
-    held: Held,
+    held: InflightClaim,
     call: Call | None,
     reply: Reply,
     verdict: Verdict,
@@ -208,7 +231,7 @@ def _carried_on(
 
 
 def _settle(
-    held: Held,
+    held: InflightClaim,
     call: Call | None,
     reply: Reply,
     verdict: Verdict,

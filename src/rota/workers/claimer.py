@@ -7,24 +7,24 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
 from rota.clock import set_or_late
-from rota.queue.claim import Standing, claim, count_tenants
-from rota.queue.extend import release_strays
+from rota.queue.claim import Standing, claim, count_tenants, sweep
+from rota.queue.heartbeat import release_strays
+from rota.queue.rescue import is_queue_empty
 from rota.queue.shares import Places
-from rota.workers.definitions import Definitions
+from rota.schedules.prepared import give_back_recalled
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
+    from collections.abc import Collection
     from uuid import UUID
 
-    from rota.clock import Clock
-    from rota.db import Database, Tx
-    from rota.db.server_clock import DatabaseClock
-    from rota.queue.claim import Claim
-    from rota.schedules.schedule import Schedule
-    from rota.workers.agenda import Agenda
-    from rota.workers.appetite import Appetite
-    from rota.workers.holdings import Holdings
-    from rota.workers.pace import Pace
+    from rota.db import Tx
+    from rota.schedules.schedule_cache import ScheduleCache
+    from rota.workers.delay_queue import DelayQueue
+    from rota.workers.executor import Executor
+    from rota.workers.intake import Intake
+    from rota.workers.prefetch import Prefetch
+    from rota.workers.right_to_begin import RightToBegin
+    from rota.workers.shared import Shared
 
 MAX_CLAIMS: Final = 1_000
 """Taken by one statement."""
@@ -36,83 +36,78 @@ _GATHER_INTERVAL = timedelta(milliseconds=10)
 
 
 class Claimer:
-    """Takes claims for a worker and hands them over, each with its schedule or a reason not to run.
+    """Takes claims for a worker and passes them on, each with its schedule or a reason not to run.
 
-    `hold` is called with all claims of a pass, `clock_set` when the database's clock turned out to
-    be set, `others` with the number of tenants beyond the first one that the worker serves.
+    As it asks, it measures the database's clock, and counts the tenants that share the worker.
     """
 
     def __init__(
         self,
-        db: Database,
-        worker: UUID,
+        shared: Shared,
         *,
         lanes: Collection[str],
         tenants: frozenset[UUID] | None,
-        pace: Pace,
-        holdings: Holdings,
-        agenda: Agenda,
-        appetite: Appetite,
-        time: DatabaseClock,
-        clock: Clock,
-        hold: Callable[[Sequence[Claim], Mapping[UUID, Schedule | str]], None],
-        clock_set: Callable[[], None],
-        others: Callable[[int], None],
+        delay_queue: DelayQueue,
+        prefetch: Prefetch,
+        right: RightToBegin,
+        intake: Intake,
+        executor: Executor,
+        cache: ScheduleCache,
     ) -> None:
-        self._db = db
-        self._worker = worker
+        self._db = shared.db
+        self._worker = shared.worker
+        self._settings = shared.settings
+        self._inflight = shared.inflight
+        self._time = shared.time
+        self._clock = shared.clock
+        self._bus = shared.bus
         self._lanes = tuple(lanes)
         self._tenants = tenants
-        self._pace = pace
-        self._holdings = holdings
-        self._agenda = agenda
-        self._appetite = appetite
-        self._time = time
-        self._clock = clock
-        self._hold = hold
-        self._clock_set = clock_set
-        self._others = others
+        self._delay_queue = delay_queue
+        self._prefetch = prefetch
+        self._right = right
+        self._intake = intake
+        self._executor = executor
         self._tenants_at: float | None = None
         """When it was last asked how many tenants there are."""
-        self._definitions = Definitions()
-        self._standing = Standing(spare=holdings.spare)
-        self._wanted = asyncio.Event()
-        self._more = False
-        """Whether there may be more to claim than there was room for."""
+        self._cache = cache
+        self._standing = Standing(spare=shared.inflight.spare)
+        self._wake = shared.inflight.claim_wake
+        self._sweep_wanted = asyncio.Event()
         self._again = False
         """Whether there may be more to claim than the last statement might take."""
         self._full = False
         """Whether the last statement took as many as one may."""
         self._unsure = False
         """Whether a claim may have been made whose answer we did not get."""
-        self._put_back = False
-        """Whether claims were let go of that the database still has as ours."""
+        self._woken = True
+        """Whether there may be something to claim that the last look did not see."""
 
-    def look(self) -> None:
-        """There may be something to claim: do not wait for the poll."""
-        self._wanted.set()
-
-    def put_back(self) -> None:
-        """A claim was let go of: give it back, and look for it at once."""
-        self._put_back = True
-        self._wanted.set()
-
-    def made_room(self) -> None:
-        """Claims were settled; worth a look if there was too little room before."""
-        if self._more:
-            self._wanted.set()
+    def hear(self, lane: str | None) -> None:
+        """Something has entered the queue, in this lane; None when that may be so, in any."""
+        if lane is None or lane in self._lanes:
+            self._wake.look()
 
     async def run_once(self) -> int:
-        """Claim as many as there is room for; how many it were."""
+        """Claim as many as there is room for; returns how many."""
+        if not self._right.may_claim:
+            # The others would take it for gone, and rescue what it claims.
+            return 0
         await self.release_strays()
+        if self._wake.may_be_unseen:
+            self._wake.may_be_unseen = False
+            self._standing.marks.suspect()
         limit = min(self._room(), MAX_CLAIMS)
         # As it is now, like the room: outcomes are recorded while we claim.
-        self._standing.held = dict(self._holdings.by_tenant)
-        self._more, self._again = limit <= 0, False
-        if limit + self._holdings.spare <= 0:
+        self._standing.held = dict(self._inflight.by_tenant)
+        self._wake.wants_room, self._again = limit <= 0, False
+        if limit + self._inflight.spare <= 0:
             return 0
-        # Until they are in our hands: a commit whose answer is lost leaves claims nobody knows of.
+        if await self._is_idle():
+            return 0
+        # Until they are held here: a commit whose answer is lost leaves claims nobody knows of.
         self._unsure = True
+        epoch = self._right.epoch
         async with self._db.transaction() as tx:
             if self._time.age > _CLOCK_INTERVAL and await self._time.ask(tx):
                 self._clock_set()
@@ -124,24 +119,74 @@ class Claimer:
                 self._worker,
                 limit=limit,
                 lead=self._lead(),
-                visibility=self._pace.visibility,
+                visibility=self._settings.visibility,
                 tenants=self._tenants,
                 standing=self._standing,
             )
-            schedules = await self._definitions.of(tx, claims)
-        self._hold(claims, schedules)
+            schedules = await self._cache.of_claims(tx, claims)
+        if self._right.epoch != epoch:
+            # Declared gone since: they may be somebody else's. Given back by the next pass.
+            self._wake.event.set()
+            return 0
+        self._intake.hold(claims, schedules, epoch)
+        if claims:
+            self._right.is_confirmed()
         self._unsure = False
-        self._more, self._again = self._standing.more, self._standing.again
+        self._wake.wants_room, self._again = self._standing.more, self._standing.again
         self._full = len(claims) >= MAX_CLAIMS
+        if self._standing.marks.sweep_is_due:
+            self._sweep_wanted.set()
         return len(claims)
+
+    async def sweep(self) -> None:
+        """Look for what claims do not see while they look past low-water marks."""
+        self._sweep_wanted.clear()
+        if not self._standing.marks.sweep_is_due:
+            return
+        async with self._db.reading() as tx:
+            found = await sweep(
+                tx,
+                self._lanes,
+                lead=self._settings.lead,
+                tenants=self._tenants,
+                standing=self._standing,
+            )
+        if found:
+            self._wake.event.set()
+
+    def _clock_set(self) -> None:
+        """The database's clock is not where it should be: wait by the new time, and say so."""
+        self._delay_queue.rearm()
+        stepped = self._time.alarm("worker")
+        if stepped is not None:
+            self._bus.publish(stepped)
+
+    async def until_sweep(self) -> None:
+        """Return when a sweep is due: claims tell, so that who claims nothing sweeps nothing."""
+        await self._sweep_wanted.wait()
+
+    async def _is_idle(self) -> bool:
+        """Whether the queue is as empty as at the last look: one round trip, not three.
+
+        Asked only by a poll that expects nothing; who was woken expects something.
+        """
+        if self._woken or self._standing.first_at is not None or self._tenants_at is None:
+            return False
+        if self._standing.marks.in_use:
+            # Whether the queue is empty takes a walk over all dead rows; a look past them does not.
+            return False
+        async with self._db.reading() as tx:
+            if self._time.age > _CLOCK_INTERVAL and await self._time.ask(tx):
+                self._clock_set()
+            return await is_queue_empty(tx)
 
     def _room(self) -> int:
         """Places for what is due: those ahead of their instant have places of their own."""
-        holdings, now = self._holdings, self._clock.monotonic()
+        inflight, now = self._inflight, self._clock.monotonic()
         # Who has been quick before gets a whole statement at once, if that takes it but a moment.
-        whole = min(self._appetite.at_best(now), MAX_CLAIMS)
-        holdings.prefetch = max(self._appetite.prefetch(now), whole)
-        return holdings.room + len(self._agenda)
+        whole = min(self._prefetch.peak(now), MAX_CLAIMS)
+        inflight.prefetch = max(self._prefetch.prefetch(now), whole)
+        return inflight.room + len(self._delay_queue)
 
     def _lead(self) -> timedelta:
         """How far to look ahead: not at all while it holds as much ahead as it may.
@@ -149,8 +194,8 @@ class Claimer:
         Where tenants have shares, one that holds its share ahead is not looked ahead for, and the
         others are.
         """
-        has_room = len(self._agenda) < self._appetite.ahead(self._clock.monotonic())
-        return self._pace.lead if has_room or self._holdings.shared else timedelta()
+        has_room = len(self._delay_queue) < self._prefetch.ahead(self._clock.monotonic())
+        return self._settings.lead if has_room or self._inflight.shared else timedelta()
 
     async def _count_tenants(self, tx: Tx) -> None:
         """So that the worker knows, a second late at most, that there is a second tenant."""
@@ -160,52 +205,56 @@ class Claimer:
         ):
             return
         tenants = await count_tenants(tx) if self._tenants is None else len(self._tenants)
-        self._others(tenants - 1)
+        self._executor.set_others(tenants - 1)
         self._tenants_at = now
 
     def _places(self) -> Places | None:
         """None when it serves one tenant, who may have them all."""
-        holdings, ahead = self._holdings, self._agenda.by_tenant
-        if not holdings.shared:
+        inflight, ahead = self._inflight, self._delay_queue.by_tenant
+        if not inflight.shared:
             return None
         return Places(
-            count=self._pace.concurrency + holdings.prefetch + holdings.spare,
-            due={id_: held - ahead[id_] for id_, held in holdings.by_tenant.items()},
-            count_ahead=self._appetite.ahead(self._clock.monotonic()),
+            count=self._settings.concurrency + inflight.prefetch + inflight.spare,
+            due={id_: held - ahead[id_] for id_, held in inflight.by_tenant.items()},
+            count_ahead=self._prefetch.ahead(self._clock.monotonic()),
             ahead=dict(ahead),
-            weights=dict(holdings.weights),
+            weights=dict(inflight.weights),
         )
 
     async def wait(self) -> None:
         """Return when another look makes sense."""
         if not (self._again and self._room() > 0):
-            await set_or_late(self._wanted, self._until_next(), self._clock)
-        self._wanted.clear()
+            await set_or_late(self._wake.event, self._until_next(), self._clock)
+        self._woken = self._again or self._wake.event.is_set()
+        self._wake.event.clear()
+        urgent, self._wake.is_urgent = self._wake.is_urgent, False
         # Many attempts end at nearly the same time: claim for all of them together. Where there is
-        # room for as many as one statement takes, there is nothing to wait for.
-        if not (self._full and self._room() >= MAX_CLAIMS):
+        # room for as many as one statement takes, or something is to begin now, nothing is waited
+        # for.
+        if not (urgent or (self._full and self._room() >= MAX_CLAIMS)):
             await self._clock.sleep(_GATHER_INTERVAL)
 
     def _until_next(self) -> timedelta:
         """Until the next poll, or until something that was seen comes into sight: a herd needs all
         the time there is to be claimed before its instant."""
-        first_at, poll = self._standing.first_at, self._pace.poll_interval
+        first_at, poll = self._standing.first_at, self._settings.poll_interval
         if first_at is None:
             return poll
-        ahead = self._time.until(first_at) - self._pace.lead
+        ahead = self._time.until(first_at) - self._settings.lead
         return min(ahead, poll) if ahead > timedelta() else poll
 
     async def release_strays(self) -> None:
         """Give back what the database has as ours and we do not know of, if there can be any."""
-        if not (self._unsure or self._put_back):
+        if not (self._unsure or self._wake.has_strays):
             return
-        # Before the request: what is let go of while it is under way is for the next one.
-        self._put_back = False
-        known = [held.claim.id for held in self._holdings]
+        # Before the request: what is dropped while it is under way is for the next one.
+        self._wake.has_strays = False
+        known = [held.claim.id for held in self._inflight]
         try:
             async with self._db.transaction() as tx:
+                await give_back_recalled(tx, self._worker, known=known)
                 await release_strays(tx, self._worker, known=known)
         except BaseException:
-            self._put_back = True
+            self._wake.has_strays = True
             raise
         self._unsure = False

@@ -6,25 +6,27 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from rota.queue.finish import Settlement, Tried
-from rota.workers.capture import clean
-from rota.workers.judge import Verdict, judge
+from rota.queue.complete import AttemptRecord, Settlement
+from rota.workers.delivery.capture import clean
+from rota.workers.outcome import Verdict, judge
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from rota.queue.claimed import Claimed
+    from rota.queue.external_claims import ExternalClaim
     from rota.schedules.schedule import Schedule
-    from rota.workers.calls import Reply
+    from rota.workers.caller import Reply
 
 
-def completed(held: Claimed, result: str | None, *, now: datetime) -> Settlement:
+def completed(held: ExternalClaim, result: str | None, *, now: datetime) -> Settlement:
     """It is done, with this result."""
     verdict = Verdict(outcome="succeeded", status="succeeded")
     return _settlement(held, verdict, None, excerpt=result, now=now)
 
 
-def failed(held: Claimed, schedule: Schedule | None, reply: Reply, *, now: datetime) -> Settlement:
+def failed(
+    held: ExternalClaim, schedule: Schedule | None, reply: Reply, *, now: datetime
+) -> Settlement:
     """It has failed: judged as any other attempt. Nothing of a deleted schedule is tried again."""
     if schedule is None:
         reply = msgspec.structs.replace(reply, permanent=True)
@@ -41,14 +43,14 @@ def failed(held: Claimed, schedule: Schedule | None, reply: Reply, *, now: datet
     return _settlement(held, verdict, reply.error, excerpt=reply.error, now=now)
 
 
-def cancelled(held: Claimed, reason: str, *, now: datetime) -> Settlement:
+def cancelled(held: ExternalClaim, reason: str, *, now: datetime) -> Settlement:
     """Somebody asked for its end."""
     verdict = Verdict(outcome="cancelled", status="cancelled", reason=reason)
     return _settlement(held, verdict, reason, excerpt=None, now=now)
 
 
 def _settlement(
-    held: Claimed, verdict: Verdict, error: str | None, *, excerpt: str | None, now: datetime
+    held: ExternalClaim, verdict: Verdict, error: str | None, *, excerpt: str | None, now: datetime
 ) -> Settlement:
     delay = verdict.delay
     return Settlement(
@@ -58,7 +60,7 @@ def _settlement(
         status=verdict.status,
         reason=None if verdict.reason is None else clean(verdict.reason),
         retry_at=None if delay is None else now + delay,
-        tried=Tried(
+        tried=AttemptRecord(
             outcome=verdict.outcome,
             error=None if error is None else clean(error),
             # Who did it, where a pull worker has said so; of a call, its request is kept already.

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from uuid import UUID
 
     from rota.queue.claim import Claim
-    from rota.queue.finish import Settlement
+    from rota.queue.complete import Settlement
 
 
 class About(TypedDict):
@@ -136,10 +136,16 @@ class ClaimLost(FiringEvent):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AttemptUnending(FiringEvent):
-    """An attempt goes on although it was told to end, and told again: it is settled without it.
+class ClaimWithheld(FiringEvent):
+    """A claim was not begun and is given back: the worker's right to begin it had ended, or the
+    database did not say what it needs."""
 
-    Its hand stays taken until it returns. A task that swallows `asyncio.CancelledError` does this.
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttemptStuck(FiringEvent):
+    """An attempt goes on although it was cancelled, and cancelled again: it is settled without it.
+
+    Its slot stays in use until it returns. A task that swallows `asyncio.CancelledError` does this.
     """
 
     told: str

@@ -5,58 +5,46 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from rota.queue.extend import extend
-from rota.queue.states import RECALLS
-from rota.workers.held import Phase, Stop
-from rota.workers.news import concerns_held, work_waits
+from rota.queue.heartbeat import extend
+from rota.queue.states import WITHDRAW_REASONS
+from rota.workers.channels import concerns_held
+from rota.workers.inflight import Phase, Stop
 
 if TYPE_CHECKING:
-    import asyncio
-    from collections.abc import Collection
     from datetime import datetime
-    from uuid import UUID
 
-    from rota.clock import Clock
-    from rota.db import Database, Subscription
-    from rota.db.server_clock import DatabaseClock
-    from rota.queue.extend import Extended
-    from rota.workers.claimer import Claimer
-    from rota.workers.held import Held
-    from rota.workers.holdings import Holdings
-    from rota.workers.letting_go import LettingGo
-    from rota.workers.pace import Pace
-    from rota.workers.unending import Unending
+    from rota.db import Subscription
+    from rota.queue.heartbeat import Extended
+    from rota.workers.claim_release import ClaimRelease
+    from rota.workers.executor import Executor
+    from rota.workers.inflight import InflightClaim
+    from rota.workers.shared import Shared
 
 
 class Heartbeat:
-    """Extends all claims of a worker, from time to time and when somebody wants one of them."""
+    """Extends all claims of a worker, from time to time and when somebody wants one of them.
+
+    `news` says when that is (`channels.WANTED`); without it, only time tells.
+    """
 
     def __init__(
         self,
-        db: Database,
-        worker: UUID,
+        shared: Shared,
         *,
-        pace: Pace,
-        lanes: Collection[str],
-        holdings: Holdings,
-        claimer: Claimer,
-        letting_go: LettingGo,
-        unending: Unending,
-        rows: asyncio.Lock,
-        time: DatabaseClock,
-        clock: Clock,
+        release: ClaimRelease,
+        executor: Executor,
+        news: Subscription | None,
     ) -> None:
-        self._db = db
-        self._worker = worker
-        self._pace = pace
-        self._lanes = lanes
-        self._holdings = holdings
-        self._claimer = claimer
-        self._letting_go = letting_go
-        self._unending = unending
-        self._rows = rows
-        self._time = time
-        self._clock = clock
+        self._db = shared.db
+        self._worker = shared.worker
+        self._settings = shared.settings
+        self._inflight = shared.inflight
+        self._rows = shared.rows
+        self._time = shared.time
+        self._clock = shared.clock
+        self._news = news
+        self._release = release
+        self._executor = executor
         self._wanted = True
         """Whether somebody may want back what is held."""
 
@@ -66,11 +54,11 @@ class Heartbeat:
         Those that have just been made need it only when somebody may want one of them: a herd that
         is held ahead would be written a second time.
         """
-        visibility = self._pace.visibility
+        visibility = self._settings.visibility
         async with self._rows:
-            held = list(self._holdings)
+            held = list(self._inflight)
             if not self._wanted:
-                soon = self._time.now() + visibility - self._pace.heartbeat_interval / 2
+                soon = self._time.now() + visibility - self._settings.heartbeat_interval / 2
                 held = [each for each in held if each.trusted_until < soon]
             if not held:
                 return
@@ -83,39 +71,37 @@ class Heartbeat:
         for each in held:
             self._apply(each, extended, asked_at + visibility)
 
-    async def wait(self, news: Subscription | None) -> None:
+    async def wait(self) -> None:
         """Return when it is time, or when somebody wants something that we hold."""
         started = self._clock.monotonic()
         while True:
             passed = timedelta(seconds=self._clock.monotonic() - started)
-            left = self._pace.heartbeat_interval - passed
+            left = self._settings.heartbeat_interval - passed
             if left <= timedelta():
                 return
-            if news is None:
+            if self._news is None:
                 await self._clock.sleep(left)
                 self._wanted = True
                 return
-            wake = await news.wait(left)
-            if work_waits(wake, self._lanes):
-                self._claimer.look()
-            if concerns_held(wake, self._holdings):
+            wake = await self._news.wait(left)
+            if concerns_held(wake, self._inflight):
                 self._wanted = True
                 return
 
-    def _apply(self, held: Held, extended: Extended, until: datetime) -> None:
+    def _apply(self, held: InflightClaim, extended: Extended, until: datetime) -> None:
         id_ = held.claim.id
-        if self._holdings.get(id_) is not held or held.phase is Phase.SETTLING:
+        if self._inflight.get(id_) is not held or held.phase is Phase.COMPLETING:
             return
         if id_ in extended.lost:
-            self._letting_go.lose(held)
+            self._executor.lose(held)
             return
         held.trusted_until = max(held.trusted_until, until)
         reason = extended.cancelled.get(id_)
         if reason is None:
             if id_ in extended.edited and held.unstarted:
-                self._letting_go.put_back(held)
+                self._release.put_back(held)
             return
         if held.unstarted:
-            self._letting_go.end(held, reason)
-        elif reason not in RECALLS:
-            self._unending.break_off(held, Stop.CANCELLED, reason)
+            self._release.end(held, reason)
+        elif reason not in WITHDRAW_REASONS:
+            self._executor.break_off(held, Stop.CANCELLED, reason)

@@ -7,14 +7,16 @@ from typing import TYPE_CHECKING
 
 from rota.clock import Clock, SystemClock
 from rota.errors import TemporaryError
-from rota.queue.rescue import free_held, free_stranded, gone_workers, rescue
+from rota.leases.session import CONFIRMED_FOR
+from rota.leases.sql import declare_gone, gone
+from rota.queue.rescue import GONE_FOR, SILENT_FOR, holders, is_queue_empty, rescue
+from rota.queue.unblock import free_held, free_stranded
 from rota.workers.events import FiringRescued
 
 if TYPE_CHECKING:
-    from uuid import UUID
-
-    from rota.db import Database
+    from rota.db import Database, Tx
     from rota.events import Bus
+    from rota.queue.rescue import Rescued
 
 
 class Rescuer:
@@ -32,29 +34,26 @@ class Rescuer:
         self._bus = bus
         self._clock = clock or SystemClock()
         self._grace = grace.total_seconds()
-        self._suspected: frozenset[UUID] = frozenset()
         self._patient_until = self._clock.monotonic() + self._grace
 
     async def run_once(self) -> int:
-        """Rescue what there is to rescue; how many it were.
+        """Rescue what there is to rescue; returns how many claims.
 
-        A worker is believed to be gone when it was so in the pass before as well. Whoever could
-        not reach the database itself, or has only come to it, first lets the others come back:
-        after an outage nobody has a session for a moment, and those who live have outcomes to
-        record for claims that have run out.
+        A rescuer that could not reach the database itself, or has only come to it, first lets the
+        others come back: after an outage nobody has a session for a moment, and those that live
+        have outcomes to record for claims that have run out.
         """
         try:
+            async with self._db.reading() as tx:
+                if await is_queue_empty(tx):
+                    return 0
             async with self._db.transaction() as tx:
-                suspected = await gone_workers(tx)
-                patient = self._clock.monotonic() < self._patient_until
-                gone = suspected & self._suspected
-                rescued = [] if patient else await rescue(tx, gone=gone)
+                rescued = await self._rescue(tx)
                 await free_stranded(tx)
                 await free_held(tx)
         except TemporaryError:
             self._patient_until = self._clock.monotonic() + self._grace
             raise
-        self._suspected = suspected
         for each in rescued:
             self._bus.publish(
                 FiringRescued(
@@ -65,3 +64,13 @@ class Rescuer:
                 )
             )
         return len(rescued)
+
+    async def _rescue(self, tx: Tx) -> list[Rescued]:
+        workers = await holders(tx)
+        if not workers:
+            return []
+        await declare_gone(tx, workers, silent_for=SILENT_FOR - GONE_FOR)
+        if self._clock.monotonic() < self._patient_until:
+            return []
+        found = await gone(tx, workers, for_=GONE_FOR, confirmed_for=CONFIRMED_FOR)
+        return await rescue(tx, gone=found)

@@ -1,4 +1,4 @@
-"""Firings that go through steps, in a worker's hands (DS10). Pure.
+"""Firings that go through steps, as a worker sees them. Pure.
 
 A worker knows nothing of steps: it is handed a claim and a schedule, of whatever kind. So `at_step`
 makes of both what they would be if the step were all there is, and `carry_on` makes of what came of
@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import msgspec
 
-from rota.queue import carried, saga
+from rota.queue import result_handoff, saga
 from rota.queue.claim import AtStep
-from rota.queue.finish import Step
+from rota.queue.complete import Step
 from rota.schedules import definition as definitions
 from rota.schedules.schedule import Schedule
-from rota.workers.capture import clean
+from rota.workers.delivery.capture import clean
 
 if TYPE_CHECKING:
     from rota.queue.claim import Claim
-    from rota.queue.finish import Settlement
+    from rota.queue.complete import Settlement
     from rota.schedules.definition import Definition
 
 T = TypeVar("T")
@@ -30,7 +30,7 @@ NAME: Final = "steps"
 """Under which name a step's payload tells of the results of those before it."""
 
 LOST: Final = "worker lost"
-"""The reason that `queue.sql.RESCUE` leaves with what it does not let be tried again."""
+"""The reason that `queue.rescue` leaves with what it does not let be tried again."""
 
 
 class _Stored(saga.State, frozen=True, kw_only=True, omit_defaults=True):
@@ -94,7 +94,7 @@ def _payload(claim: Claim, whole: Definition, own: Any, state: saga.State) -> st
         own = whole.payload if claim.payload is None else msgspec.json.decode(claim.payload)
     parts = whole.steps or ()
     results = {part.name: result for part, result in zip(parts, state.results, strict=False)}
-    return msgspec.json.encode(carried.joined(own, NAME, results)).decode()
+    return msgspec.json.encode(result_handoff.joined(own, NAME, results)).decode()
 
 
 def carry_on(settlement: Settlement, schedule: Schedule | None) -> Settlement:
@@ -136,7 +136,7 @@ def _outcome(settlement: Settlement) -> saga.Outcome:
     # One that was not even begun has used no attempt.
     attempts = claim.attempt if settlement.tried is not None else claim.attempt - 1
     if status == "succeeded":
-        result = carried.result(settlement.result)
+        result = result_handoff.result(settlement.result)
         return saga.Outcome(status="succeeded", attempts=attempts, result=result)
     lost = status == "dead" or settlement.reason == LOST
     return saga.Outcome(

@@ -7,7 +7,7 @@
 Only a probe decides about an open circuit. Attempts that were under way when it opened end in one
 way or the other, and say nothing that is not known: their failures are counted, no more.
 
-`rota.queue.hosts_sql.REPORT` is the same machine on rows; a test holds the two together.
+`rota.queue.circuits` is the same machine on rows; a test holds the two together.
 
 What an open circuit means to other tenants follows from all circuits of the host (`wide_open`):
 nothing, unless its failures cannot be its tenant's own doing.

@@ -10,20 +10,20 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from rota.clock import SystemClock
-from rota.errors import OperatorError
+from rota.errors import OperatorError, TemporaryError
 from rota.events import Bus
-from rota.workers import content
-from rota.workers.calls import Reply
-from rota.workers.fill import BEGINNING, Unsendable
+from rota.workers.caller import WITHHELD, Reply, always
+from rota.workers.deadlines import Deadlines
+from rota.workers.delivery import message
+from rota.workers.delivery.secret_injection import BEGINNING, Unsendable
 from rota.workers.tasks import arguments, results
-from rota.workers.tasks.begun import Begun
 from rota.workers.tasks.context import Context
-from rota.workers.tasks.deadlines import Deadlines
 from rota.workers.tasks.events import TaskUnknown
 from rota.workers.tasks.failures import reply_to
 from rota.workers.tasks.processes import Processes
 from rota.workers.tasks.progress import Progress
 from rota.workers.tasks.run import Run
+from rota.workers.tasks.stepped_coroutine import SteppedCoroutine
 from rota.workers.tasks.threads import Threads
 
 if TYPE_CHECKING:
@@ -35,7 +35,8 @@ if TYPE_CHECKING:
     from rota.db import Database
     from rota.queue.claim import Claim
     from rota.schedules.schedule import Schedule
-    from rota.workers.last_moment import LastMoment, Ready
+    from rota.workers.caller import Begin
+    from rota.workers.delivery.request_signing import PreparedRequest, RequestSigner
     from rota.workers.tasks.registry import Registry, TaskSpec
 
 CONCURRENCY: Final = 500
@@ -51,9 +52,9 @@ _CANCELLED_ITSELF = "CancelledError: the task cancelled itself"
 class TaskCaller:
     """Makes the calls of all queues of a registry. One for each worker; `close` it at the end.
 
-    `concurrency` is the worker's, so that every hand has its thread. `processes` is how many child
+    `concurrency` is the worker's, so that every slot has its thread. `processes` is how many child
     processes there may be for tasks that run in one. Without `db` and `worker` progress is not
-    written down. `last_moment` fills secrets into the payloads of schedules.
+    written down. `signer` fills secrets into the payloads of schedules.
     """
 
     def __init__(
@@ -66,26 +67,24 @@ class TaskCaller:
         processes: int | None = None,
         bus: Bus | None = None,
         clock: Clock | None = None,
-        last_moment: LastMoment | None = None,
+        signer: RequestSigner | None = None,
     ) -> None:
         self.registry = registry
         self.clock = clock or SystemClock()
-        self.deadlines = Deadlines(self.clock)
+        self.deadlines: Deadlines[Run] = Deadlines(self.clock.monotonic)
         self.threads = Threads(concurrency)
         self._bus = bus or Bus()
         self.processes = Processes(processes, bus=self._bus)
         self._db = db
         self._worker = worker
-        self._last_moment = last_moment
+        self._signer = signer
         self._progress: Progress | None = None
         self._said: dict[str, float] = {}
-        self.on_late: Callable[[Claim, Reply], None] = lambda _, __: None
-        """As `workers.calls.Timed` says."""
 
     @property
     def others(self) -> int:
-        """As `workers.calls.Pooled` says. A thread is as good as a slot of the worker, whose shares
-        hold for threads too; of child processes there are fewer."""
+        """As `workers.caller.Pooled` says. A thread is as good as a slot of the worker, whose
+        shares hold for threads too; of child processes there are fewer."""
         return self.processes.others
 
     @others.setter
@@ -100,7 +99,12 @@ class TaskCaller:
             raise LookupError(f"this worker has no task {name!r}")
         return TaskCall(self, spec, claim, schedule)
 
-    def prepare_early(self, claim: Claim, schedule: Schedule) -> TaskCall | None:
+    def prepare_early(
+        self,
+        claim: Claim,
+        schedule: Schedule,
+        wait: float,  # noqa: ARG002 - as `PreparesEarly` says
+    ) -> TaskCall | None:
         """The call with its arguments read, of a light task that a program enqueued."""
         spec = self.registry.get(schedule.definition.job_type or "")
         if spec is None or not spec.is_light or claim.triggered_by != "enqueue":
@@ -152,12 +156,12 @@ class TaskCaller:
             context.say = self._progress.say
         return context
 
-    async def ready(self, claim: Claim, payload: str) -> Ready:
+    async def ready(self, claim: Claim, payload: str) -> PreparedRequest:
         """The payload with its secrets filled in, and what must not show in what comes of it."""
-        template = content.template("CALL", "", payload.encode(), {})
-        if self._last_moment is None:
+        template = message.template("CALL", "", payload.encode(), {})
+        if self._signer is None:
             raise Unsendable("expected a secret in the payload, got no key ring to open it by")
-        return await self._last_moment.complete(claim, template)
+        return await self._signer.complete(claim, template)
 
     def over(self, context: Context) -> None:
         """A run that had a context has ended."""
@@ -166,9 +170,11 @@ class TaskCaller:
 
 
 class TaskCall:
-    """One call of a function. A `workers.calls.Call`."""
+    """One call of a function. A `workers.caller.Call`."""
 
-    __slots__ = ("_caller", "_claim", "_filled", "_read", "_schedule", "_spec", "lingers")
+    __slots__ = (
+        *("_begin", "_caller", "_claim", "_filled", "_read", "_schedule", "_spec", "lingers"),
+    )
 
     def __init__(
         self, caller: TaskCaller, spec: TaskSpec, claim: Claim, schedule: Schedule
@@ -177,6 +183,7 @@ class TaskCall:
         self._spec = spec
         self._claim = claim
         self._schedule = schedule
+        self._begin: Begin = always
         self._filled: str | None = None
         """The payload with its secrets, when it wants some."""
         self._read: tuple[list[Any], dict[str, Any]] | None = None
@@ -201,8 +208,9 @@ class TaskCall:
             self._read = self._arguments()
         return self._read is not None
 
-    def send(self) -> Coroutine[Any, Any, Reply]:
+    def send(self, begin: Begin = always) -> Coroutine[Any, Any, Reply]:
         """Run it, within the task's timeout. Failure is a reply."""
+        self._begin = begin
         if self._wants_secrets():
             return self._send_with_secrets()
         return self._send_lightly() if self._spec.is_light else self._send()
@@ -214,6 +222,8 @@ class TaskCall:
             return Reply(error=str(error), permanent=True, sent=False)
         except OperatorError as error:
             return Reply(error=str(error), sent=False)
+        except TemporaryError:
+            return WITHHELD
         self._filled = ready.request.body.decode()
         return await ready.scrub(await self._send())
 
@@ -233,6 +243,8 @@ class TaskCall:
         began = self._caller.clock.monotonic()
         try:
             args, kwargs = self._read or self._arguments()
+            if not self._begin():
+                return WITHHELD
             running = self._spec.function(*args, **kwargs)
             waits_for = running.send(None)
         except StopIteration as returned:
@@ -243,9 +255,11 @@ class TaskCall:
             raise
         except BaseException as error:  # noqa: BLE001 - whatever a task raises is its failure
             return reply_to(error)
-        return await self._send(Begun(running, waits_for), began=began)
+        return await self._send(SteppedCoroutine(running, waits_for), began=began)
 
-    async def _send(self, begun: Begun | None = None, *, began: float | None = None) -> Reply:
+    async def _send(
+        self, begun: SteppedCoroutine | None = None, *, began: float | None = None
+    ) -> Reply:
         spec, caller = self._spec, self._caller
         context = None
         if spec.signature.context is not None:
@@ -253,7 +267,7 @@ class TaskCall:
         task = asyncio.current_task()
         assert task is not None, "a coroutine of the worker's"
         timeout = self._schedule.definition.timeout
-        run = Run(task, caller.clock, timeout, context, began=began, on_late=self._late)
+        run = Run(task, caller.clock, timeout, context, began=began, on_late=self._begin.overdue)
         caller.deadlines.add(run)
         try:
             if begun is not None:
@@ -280,9 +294,6 @@ class TaskCall:
             if context is not None:
                 caller.over(context)
 
-    def _late(self, reply: Reply) -> None:
-        self._caller.on_late(self._claim, reply)
-
     async def _reply(self, run: Run) -> Reply:
         spec = self._spec
         if spec.runs_in == "process":
@@ -291,10 +302,15 @@ class TaskCall:
         args, kwargs = self._arguments()
         if signature.context is not None:
             signature.give(args, kwargs, run.context)
+        function, begin = spec.function, self._begin
         if spec.runs_in == "loop":
-            return results.reply_with(await spec.function(*args, **kwargs))
-        function = spec.function
-        return await self._in_thread(lambda: results.reply_with(function(*args, **kwargs)))
+            if not begin():
+                return WITHHELD
+            return results.reply_with(await function(*args, **kwargs))
+        # Asked in the thread: it may have waited for one.
+        return await self._in_thread(
+            lambda: results.reply_with(function(*args, **kwargs)) if begin() else WITHHELD
+        )
 
     def _arguments(self) -> tuple[list[Any], dict[str, Any]]:
         signature = self._spec.signature
@@ -311,13 +327,15 @@ class TaskCall:
         try:
             return await work.future
         except asyncio.CancelledError:
-            # A thread cannot be ended from outside. Its hand stays taken until it returns.
+            # A thread cannot be ended from outside. Its slot stays in use until it returns.
             self.lingers = work.linger()
             raise
 
     async def _in_process(self, run: Run) -> Reply:
         caller = self._caller
         payload = self._filled or self._payload()
+        if not self._begin():
+            return WITHHELD
         work = caller.processes.run(self._spec, payload, run, caller.deadlines, claim=self._claim)
         try:
             return await work.future

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from datetime import timedelta
     from multiprocessing.connection import Connection
 
-    from rota.workers.calls import Reply
+    from rota.workers.caller import Reply
 
 _FIELDS = (
     "firing_id",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING
 
-from rota.workers.capture import clean
+from rota.workers.delivery.capture import clean
 from rota.workers.tasks.exceptions import Cancelled, length
 
 if TYPE_CHECKING:
@@ -35,6 +35,7 @@ class Context:
         "is_catch_up",
         "job_type",
         "max_attempts",
+        "pause",
         "replay_of",
         "say",
         "schedule_id",
@@ -84,6 +85,8 @@ class Context:
         """Takes what it says about its progress; for whoever runs it."""
         self.extended: Callable[[timedelta], None] | None = None
         """Moves its deadline; for whoever runs it."""
+        self.pause: Callable[[timedelta], bool] | None = None
+        """Lets time pass for `wait` where it is not the system's time; set by the runner."""
         self._stop: threading.Event | None = None
 
     @classmethod
@@ -133,7 +136,8 @@ class Context:
             self._stop = event = threading.Event()
         if self.stop_reason is not None:
             return True
-        return event.wait(length(interval).total_seconds())
+        interval = length(interval)
+        return event.wait(interval.total_seconds()) if self.pause is None else self.pause(interval)
 
     def heartbeat(self, *, extend: timedelta | float | str | None = None) -> None:
         """Say that it goes on; `check` whether it should.

@@ -6,7 +6,7 @@ import traceback
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from rota.workers.calls import Reply
+from rota.workers.caller import Reply
 from rota.workers.tasks.arguments import WrongArguments
 from rota.workers.tasks.exceptions import Cancelled, Discard, Retry
 

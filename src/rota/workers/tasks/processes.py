@@ -17,8 +17,8 @@ from datetime import timedelta
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
-from rota.workers.calls import Reply
-from rota.workers.line import Line
+from rota.workers.caller import Reply
+from rota.workers.fair_queue import WeightedFairQueue
 from rota.workers.tasks import child
 from rota.workers.tasks.events import ChildEnded
 from rota.workers.tasks.threads import Threads, Work
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from rota.events import Bus
     from rota.queue.claim import Claim
-    from rota.workers.tasks.deadlines import Deadlines
+    from rota.workers.deadlines import Deadlines
     from rota.workers.tasks.registry import TaskSpec
     from rota.workers.tasks.run import Run
 
@@ -43,7 +43,7 @@ class Processes:
     def __init__(self, most: int | None, *, bus: Bus) -> None:
         self._most = most or os.cpu_count() or 1
         self._threads = Threads(self._most, name="rota child")
-        self._line: Line[Work] = Line(slots=self._most)
+        self._line: WeightedFairQueue[Work] = WeightedFairQueue(slots=self._most)
         self._order = count()
         self._bus = bus
         self._local = threading.local()
@@ -51,7 +51,7 @@ class Processes:
 
     @property
     def others(self) -> int:
-        """How many tenants there are beyond the first (`Line`)."""
+        """How many tenants there are beyond the first (`WeightedFairQueue`)."""
         return self._line.others
 
     @others.setter
@@ -60,7 +60,7 @@ class Processes:
         self._start()
 
     def run(
-        self, spec: TaskSpec, payload: str, run: Run, deadlines: Deadlines, *, claim: Claim
+        self, spec: TaskSpec, payload: str, run: Run, deadlines: Deadlines[Run], *, claim: Claim
     ) -> Work:
         """Run it in a child. Its time counts from when a child is free. On the loop."""
         # Until then there is no end to keep to.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
-from rota.queue import progress
+from rota.queue import heartbeat
 
 if TYPE_CHECKING:
     import asyncio
@@ -28,7 +28,7 @@ class Progress:
         self._worker = worker
         self._loop = loop
         self._clock = clock
-        self._said: dict[UUID, progress.Said] = {}
+        self._said: dict[UUID, heartbeat.Progress] = {}
         self._task: asyncio.Task[None] | None = None
 
     def say(self, context: Context, fraction: float | None, note: str | None) -> None:
@@ -66,10 +66,10 @@ class Progress:
         batch = dict(self._said)
         try:
             async with self._db.transaction() as tx:
-                written = await progress.record(tx, self._worker, list(batch.values()))
+                written = await heartbeat.record_progress(tx, self._worker, list(batch.values()))
         except Exception:  # noqa: BLE001 - a word about progress is not worth more than this
             return
         for id_ in written:
-            # Unless it has said more meanwhile.
+            # Unless it has reported more since.
             if self._said.get(id_) == batch[id_]:
                 del self._said[id_]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from rota.workers.calls import Reply
+from rota.workers.caller import Reply
 from rota.workers.tasks.values import Unfit, encode
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rota import durations
-from rota.workers.calls import Reply
+from rota.workers.caller import Reply
 
 if TYPE_CHECKING:
     import asyncio

@@ -1,4 +1,4 @@
-"""Threads for plain functions: as many as there are hands, and none that keeps a process alive.
+"""Threads for plain functions: as many as there are slots, and none that keeps a process alive.
 
 `concurrent.futures` would wait at exit for a function that never returns; these are daemons. What
 comes back is gathered, so that the loop is woken once for many results.
@@ -16,7 +16,7 @@ from rota.workers.tasks.failures import reply_to
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from rota.workers.calls import Reply
+    from rota.workers.caller import Reply
 
 
 class Work:

@@ -1,0 +1,1 @@
+"""Delivering a firing: the request, its secrets and signature, and the ways to send it."""
