@@ -17,7 +17,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 _log = logging.getLogger(__name__)
 
@@ -135,6 +135,9 @@ class _Routes:
 class Recorder:
     """Remembers every event of a bus, so that a test waits for facts instead of for time."""
 
+    patience: ClassVar[timedelta] = timedelta(seconds=10)
+    """How long `wait_for` waits unless it says otherwise; it only bounds a hang."""
+
     def __init__(self, bus: Bus) -> None:
         self._events: list[Event] = []
         self._wakers: list[Callable[[], None]] = []
@@ -149,12 +152,13 @@ class Recorder:
         kind: type[E],
         *,
         where: Callable[[E], bool] = lambda _: True,
-        timeout: timedelta = timedelta(seconds=10),  # noqa: ASYNC109 - says what was seen instead
+        timeout: timedelta | None = None,  # noqa: ASYNC109 - says what was seen instead
     ) -> E:
         """The first event of `kind` that fits `where`, heard before or after the call.
 
         TimeoutError, with a count of what was heard instead, when none comes in time.
         """
+        timeout = timeout or self.patience
         loop = asyncio.get_running_loop()
         heard = asyncio.Event()
 
