@@ -45,6 +45,8 @@ class Firing:
     progress_note: str | None = None
     steps: str | None = None
     """JSON: what has become of each of its steps; None for one without, or at its first."""
+    due_at: datetime | None = None
+    """When it was due, of one that ended at its first attempt."""
 
     @property
     def is_live(self) -> bool:

@@ -12,7 +12,7 @@ import msgspec
 from rota.errors import InvalidInput
 from rota.history import sql
 from rota.history.firing import Attempt, Firing
-from rota.queue.finish import CUT_MARK
+from rota.queue.complete import CUT_MARK
 from rota.queue.states import ENDED, LIVE
 
 if TYPE_CHECKING:

@@ -8,6 +8,7 @@ from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
 from rota.history import sql
+from rota.schedules import audit
 
 if TYPE_CHECKING:
     from rota.db import Database, Tx
@@ -64,13 +65,14 @@ async def drop(tx: Tx, today: date, *, keep: timedelta = KEEP) -> int:
 
 
 async def forget(tx: Tx, today: date, *, keep: timedelta = KEEP) -> int:
-    """Delete what has no partition of its own and was recorded longer than `keep` ago.
+    """Delete what has no partition and was recorded longer than `keep` ago, and the audit trail.
 
     Some of it: call again while it returns more than 0.
     """
     before = datetime(today.year, today.month, today.day, tzinfo=UTC) - keep
     firings = await tx.execute(sql.FORGET_FIRINGS, before, _BATCH)
-    return firings + await tx.execute(sql.FORGET_ATTEMPTS, before, _BATCH)
+    attempts = await tx.execute(sql.FORGET_ATTEMPTS, before, _BATCH)
+    return firings + attempts + await audit.forget(tx, before, limit=_BATCH)
 
 
 async def sweep(db: Database, today: date, *, keep: timedelta = KEEP) -> Swept:

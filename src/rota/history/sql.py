@@ -6,7 +6,8 @@ from __future__ import annotations
 
 from typing import LiteralString
 
-from rota.queue.plain_sql import TOLD
+from rota.db import locks
+from rota.queue.complete_fast import FAST_ATTEMPTS
 
 # A claim that is held ahead of its instant has not begun: it still waits, as far as people see.
 LIVE: LiteralString = """
@@ -28,7 +29,7 @@ LIVE: LiteralString = """
            CASE WHEN q.state = 'running' AND q.worker = '00000000-0000-0000-0000-000000000000'
                 THEN q.claimed_until END AS detached_until,
            q.progress::numeric::float8 AS progress, q.progress_note,
-           q.saga -> 'steps' AS steps
+           q.saga -> 'steps' AS steps, NULL::timestamptz AS due_at
       FROM queue q
 """
 
@@ -37,7 +38,7 @@ ENDED: LiteralString = """
            f.slot_count, f.status, f.reason, f.attempt, f.triggered_by, f.catch_up,
            NULL::timestamptz AS available_at, f.started_at, f.finished_at, f.result_code,
            f.result_excerpt, f.replay_of, NULL::timestamptz AS detached_until,
-           NULL::float8 AS progress, NULL::text AS progress_note, f.steps
+           NULL::float8 AS progress, NULL::text AS progress_note, f.steps, f.due_at
       FROM firings f
 """
 
@@ -99,7 +100,7 @@ ATTEMPTS: LiteralString = (
            a.request::text AS request, a.response_status,
            a.response_headers::text AS response_headers, a.response_body, a.step, a.compensating
       FROM (SELECT * FROM attempts UNION ALL"""
-    + TOLD
+    + FAST_ATTEMPTS
     + """) AS a
      WHERE a.firing_id = $1 AND a.scheduled_for BETWEEN $2 AND $3
      ORDER BY a.attempt LIMIT $4 OFFSET $5
@@ -169,11 +170,11 @@ PARTITIONS: LiteralString = """
       FROM pg_inherits i
       JOIN pg_class c ON c.oid = i.inhrelid
       JOIN pg_class p ON p.oid = i.inhparent
-     WHERE p.relnamespace = 'rota'::regnamespace AND p.relname IN ('firings', 'attempts')
+     WHERE p.relnamespace = current_schema()::regnamespace AND p.relname IN ('firings', 'attempts')
 """
 
 # Held until the transaction ends, so that several processes make or drop a partition one by one.
-LOCK_PARTITIONS: LiteralString = "SELECT pg_advisory_xact_lock(1919906913, 1)"
+LOCK_PARTITIONS: LiteralString = "SELECT pg_advisory_xact_lock(" + locks.PARTITIONS + ")"
 
 # Waiting for a lock on a partitioned table holds up everybody behind: rather give up and come back.
 IMPATIENT: LiteralString = "SET LOCAL lock_timeout = '2s'"
@@ -193,14 +194,14 @@ MAKE_DAY: LiteralString = """
     BEGIN
         FOREACH parent IN ARRAY ARRAY['firings', 'attempts'] LOOP
             child := parent || '_' || suffix;
-            CONTINUE WHEN to_regclass('rota.' || quote_ident(child)) IS NOT NULL;
-            EXECUTE format('CREATE TABLE rota.%I (LIKE rota.%I INCLUDING ALL)', child, parent);
+            CONTINUE WHEN to_regclass(quote_ident(child)) IS NOT NULL;
+            EXECUTE format('CREATE TABLE %I (LIKE %I INCLUDING ALL)', child, parent);
             EXECUTE format(
-                'WITH moved AS (DELETE FROM rota.%I WHERE scheduled_for >= %L '
-                'AND scheduled_for < %L RETURNING *) INSERT INTO rota.%I SELECT * FROM moved',
+                'WITH moved AS (DELETE FROM %I WHERE scheduled_for >= %L '
+                'AND scheduled_for < %L RETURNING *) INSERT INTO %I SELECT * FROM moved',
                 parent || '_default', first_at, until_at, child);
             EXECUTE format(
-                'ALTER TABLE rota.%I ATTACH PARTITION rota.%I FOR VALUES FROM (%L) TO (%L)',
+                'ALTER TABLE %I ATTACH PARTITION %I FOR VALUES FROM (%L) TO (%L)',
                 parent, child, first_at, until_at);
         END LOOP;
     END
@@ -214,7 +215,7 @@ DROP_DAY: LiteralString = """
         parent text;
     BEGIN
         FOREACH parent IN ARRAY ARRAY['firings', 'attempts'] LOOP
-            EXECUTE format('DROP TABLE IF EXISTS rota.%I', parent || '_' || suffix);
+            EXECUTE format('DROP TABLE IF EXISTS %I', parent || '_' || suffix);
         END LOOP;
     END
     $drop$
@@ -224,9 +225,13 @@ DROP_DAY: LiteralString = """
 # was recorded long ago, not when its slot was.
 FORGET_FIRINGS: LiteralString = """
     DELETE FROM firings_default
-     WHERE ctid = ANY (ARRAY(SELECT ctid FROM firings_default WHERE finished_at < $1 LIMIT $2))
+     WHERE (id, scheduled_for) IN (
+           SELECT id, scheduled_for FROM firings_default
+            WHERE finished_at < $1 ORDER BY finished_at LIMIT $2)
 """
 FORGET_ATTEMPTS: LiteralString = """
     DELETE FROM attempts_default
-     WHERE ctid = ANY (ARRAY(SELECT ctid FROM attempts_default WHERE finished_at < $1 LIMIT $2))
+     WHERE (firing_id, attempt, scheduled_for) IN (
+           SELECT firing_id, attempt, scheduled_for FROM attempts_default
+            WHERE finished_at < $1 ORDER BY finished_at LIMIT $2)
 """

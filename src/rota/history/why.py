@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from rota import durations
 from rota.history import queries, sql, why_monitor
 from rota.history.retention import KEEP
+from rota.schedules import audit, next_slot
+from rota.schedules import list as listing
+from rota.schedules.audit import Span
 from rota.triggers.english import explain as explained
 from rota.triggers.never import is_timed
 from rota.triggers.preview import local_time
 from rota.triggers.zones import zone
 
 if TYPE_CHECKING:
+    from uuid import UUID
+
     from rota.db import Tx
     from rota.history.firing import Firing
+    from rota.schedules.audit import Change
     from rota.schedules.schedule import Schedule
     from rota.triggers.trigger import Trigger
 
@@ -32,6 +38,11 @@ _SKIPPED = {
 }
 
 
+_ASKED = {
+    "manual": "No slot, but a run that somebody asked for.",
+    "api": "No slot, but a run that a program asked for.",
+}
+
 _CANCELLED = {
     "overlap": "a later firing took its place (overlap_policy cancel_previous)",
     "edited": "the schedule was changed between two attempts",
@@ -45,8 +56,9 @@ class Why:
     """What became of the slot at an instant.
 
     `outcome` is a firing's status, or: `future`, `due` (not fired yet), `paused`, `completed`,
-    `not_armed` (the schedule was made or changed later), `forgotten` (older than history),
-    `unrecorded`, `not_a_slot`.
+    `deleted`, `not_armed` (the schedule was created later), `forgotten` (older than history),
+    `unknown` (there is no record, and no history of changes from then), `unrecorded` (it was
+    active, and there should be a record), `not_a_slot`.
     """
 
     at: datetime
@@ -62,6 +74,7 @@ class Facts:
     """All that an answer is made of."""
 
     schedule: Schedule
+    """With the definition that it had then, as far as that is known."""
     at: datetime
     now: datetime
     """By the database's clock."""
@@ -69,31 +82,78 @@ class Facts:
     timer_slot: datetime | None
     """The slot that is armed; None when none is."""
     keep: timedelta = KEEP
+    span: Span | None = None
+    """What the schedule was then; None when only the schedule as it is now is known."""
+    deleted: Change | None = None
+
+    @property
+    def then(self) -> Span:
+        """What the schedule was, by the history of changes or by when it was last changed."""
+        if self.span is not None:
+            return self.span
+        schedule, at = self.schedule, self.at
+        state = "absent" if at < schedule.created_at else schedule.status
+        if schedule.created_at <= at < schedule.updated_at:
+            state = "unknown"
+        return Span(since=at, until=at + _TICK, state=state)
+
+
+async def find(tx: Tx, tenant_id: UUID, schedule_id: UUID) -> Schedule | None:
+    """A schedule that can be asked about: one that there is, or that was deleted."""
+    found = await listing.find(tx, tenant_id, schedule_id)
+    return await audit.deleted(tx, tenant_id, schedule_id) if found is None else found.schedule
 
 
 async def why(tx: Tx, schedule: Schedule, at: datetime, *, keep: timedelta = KEEP) -> Why:
-    """What became of the schedule's slot at this instant."""
+    """What became of the schedule's slot at this instant, by what the schedule was then."""
     at = at.astimezone(UTC)
-    if schedule.definition.monitor is not None:
-        firing = await why_monitor.outcome_of(tx, schedule, at)
-    elif is_timed(schedule.trigger):
-        firing = await queries.at_slot(tx, schedule.id, at)
-    else:
-        # Nobody types the microseconds at which somebody asked for a run.
-        firing = await queries.within(tx, schedule.id, at, _TICK if at.microsecond else _SECOND)
-        at = at if firing is None else firing.scheduled_for
     standing = await tx.fetch_row(sql.STANDING, schedule.id)
     assert standing is not None
+    now: datetime = standing["now"]
+    until = max(now, at) + _TICK
+    past = await audit.history(tx, schedule.id, since=at, until=until)
+    span = None if past is None else past.at(at)
+    schedule = _as_of(schedule, span)
+    at = meant(schedule.slots, at)
+    firing, at = await _firing(tx, schedule, at)
     return explain(
         Facts(
             schedule=schedule,
             at=at,
-            now=standing["now"],
+            now=now,
             firing=firing,
             timer_slot=standing["scheduled_for"],
             keep=keep,
+            span=span,
+            deleted=past and past.deleted,
         )
     )
+
+
+def _as_of(schedule: Schedule, span: Span | None) -> Schedule:
+    """The schedule with the definition that it had in the span, if that is known."""
+    if span is None or span.definition is None or span.anchor_at is None:
+        return schedule
+    named = schedule.calendar is not None and schedule.calendar.name == span.definition.calendar
+    return replace(
+        schedule,
+        definition=span.definition,
+        anchor_at=span.anchor_at,
+        calendar=schedule.calendar if named else None,
+    )
+
+
+async def _firing(tx: Tx, schedule: Schedule, at: datetime) -> tuple[Firing | None, datetime]:
+    """What is recorded of the slot, or else of a run that was asked for in that second."""
+    if schedule.definition.monitor is not None:
+        return await why_monitor.outcome_of(tx, schedule, at), at
+    if is_timed(schedule.trigger):
+        firing = await queries.at_slot(tx, schedule.id, at)
+        if firing is not None or schedule.slots.next_after(at - _TICK) == at:
+            return firing, at
+    # Nobody types the microseconds at which somebody asked for a run.
+    firing = await queries.within(tx, schedule.id, at, _TICK if at.microsecond else _SECOND)
+    return firing, at if firing is None else firing.scheduled_for
 
 
 def meant(trigger: Trigger, at: datetime) -> datetime:
@@ -108,15 +168,19 @@ def explain(facts: Facts) -> Why:
     previous, following = trigger.previous_before(at), trigger.next_after(at)
     is_slot = trigger.next_after(at - _TICK) == at
     if is_slot and facts.schedule.definition.monitor is not None:
-        outcome, sentence = why_monitor.sentence(facts.schedule, at, facts.firing, facts.now)
+        outcome, sentence = why_monitor.sentence(
+            facts.schedule, at, facts.firing, facts.now, facts.then
+        ) or _unrecorded(facts)
     elif facts.firing is not None and (is_slot or facts.firing.scheduled_for == at):
         # What is recorded stands, even if the trigger has been changed since.
         outcome, sentence = facts.firing.status, _recorded(facts, facts.firing)
+        if not is_slot and is_timed(trigger) and facts.firing.triggered_by in _ASKED:
+            sentence = f"{_ASKED[facts.firing.triggered_by]} {sentence}"
     elif not is_timed(trigger):
         outcome, sentence = "not_a_slot", _untimed(facts)
     elif not is_slot:
         outcome, sentence = "not_a_slot", _not_a_slot(facts, previous, following)
-    elif at > facts.now:
+    elif at > facts.now or _is_spread_ahead(facts):
         outcome, sentence = _to_come(facts)
     else:
         outcome, sentence = _unrecorded(facts)
@@ -133,7 +197,7 @@ def explain(facts: Facts) -> Why:
 def _recorded(facts: Facts, firing: Firing) -> str:
     match firing.status:
         case "succeeded":
-            return f"It ran and succeeded{_details(firing)}."
+            return f"It ran and succeeded{_details(facts, firing)}."
         case "dead":
             return f"It failed for good: {firing.reason or 'no reason was given'}."
         case "cancelled":
@@ -141,7 +205,8 @@ def _recorded(facts: Facts, firing: Firing) -> str:
             return f"It was cancelled: {_CANCELLED.get(reason, reason)}."
         case "skipped":
             reason = firing.reason or "no reason was given"
-            return f"It was skipped: {_SKIPPED.get(reason, reason)}{_run(facts, firing)}."
+            during = _pause(facts) if reason == "paused" and facts.then.state == "paused" else ""
+            return f"It was skipped: {_SKIPPED.get(reason, reason)}{during}{_run(facts, firing)}."
         case "missed":
             return f"It was missed: {_missed(facts, firing)}{_run(facts, firing)}."
         case _:
@@ -165,12 +230,12 @@ def _missed(facts: Facts, firing: Firing) -> str:
             return reason or "nothing fired it in time"
 
 
-def _details(firing: Firing) -> str:
+def _details(facts: Facts, firing: Firing) -> str:
     parts = [] if firing.result_code is None else [f"HTTP {firing.result_code}"]
     parts.append(f"attempt {firing.attempt}")
     if firing.started_at is not None:
         late = max(firing.started_at - firing.scheduled_for, timedelta())
-        parts.append(f"begun {_span(late)} after its slot")
+        parts.append(f"begun {_span(late)} after its slot{_by_spread(facts, firing)}")
     if firing.duration_ms is not None:
         parts.append(f"over after {_span(timedelta(milliseconds=firing.duration_ms))}")
     return ": " + ", ".join(parts)
@@ -189,7 +254,8 @@ def _live(facts: Facts, firing: Firing) -> str:
             at = firing.available_at or facts.now
             return f"Attempt {firing.attempt} failed; the next is due at {_show(facts, at)}."
         case _ if firing.available_at is not None and firing.available_at > facts.now:
-            return f"It is prepared, and begins at {_show(facts, firing.available_at)}."
+            because = f" by its {_spread_settings(facts)}" if _by_spread(facts, firing) else ""
+            return f"It is prepared, and begins at {_show(facts, firing.available_at)}{because}."
         case _:
             return "It is due, and waits for a worker."
 
@@ -206,11 +272,16 @@ def _run(facts: Facts, firing: Firing) -> str:
 def _not_a_slot(facts: Facts, previous: datetime | None, following: datetime | None) -> str:
     before = "none before it" if previous is None else f"{_show(facts, previous)} before it"
     after = "none after it" if following is None else f"{_show(facts, following)} after it"
-    changed = "" if facts.at >= facts.schedule.updated_at else " as it is defined now"
+    changed = "" if facts.at >= facts.schedule.updated_at else _defined(facts)
     return (
         f"The schedule has no slot at that instant{changed}{_left_out(facts)}; "
         f"the nearest are {before} and {after}."
     )
+
+
+def _defined(facts: Facts) -> str:
+    known = facts.span is not None and facts.span.definition is not None
+    return " as it was defined then" if known else " as it is defined now"
 
 
 def _left_out(facts: Facts) -> str:
@@ -232,33 +303,110 @@ def _untimed(facts: Facts) -> str:
 
 
 def _to_come(facts: Facts) -> tuple[str, str]:
+    if facts.deleted is not None:
+        return (
+            "deleted",
+            f"It will not fire: the schedule was deleted {_done(facts.deleted, facts)}.",
+        )
     match facts.schedule.status:
         case "paused":
             return "paused", "It is to come, but the schedule is paused: it will not fire."
         case "completed":
             return "completed", "It will not fire: the schedule has completed."
         case "active":
-            wait = _span(facts.at - facts.now)
-            return "future", f"It is to come, at {_show(facts, facts.at)}: in {wait}."
+            due_at = facts.at + next_slot.spread(facts.schedule)
+            wait = _span(due_at - facts.now)
+            at = f"{_show(facts, facts.at)}{_spread_to(facts, due_at)}"
+            return "future", f"It is to come, at {at}: in {wait}."
 
 
 def _unrecorded(facts: Facts) -> tuple[str, str]:
-    schedule, at = facts.schedule, facts.at
-    if facts.timer_slot is not None and facts.timer_slot <= at:
+    then = facts.then
+    is_armed = facts.timer_slot is not None and facts.timer_slot <= facts.at
+    if is_armed and then.state == "active":
         return "due", "It is due, and has not been fired yet."
-    if at < schedule.created_at:
-        made = _show(facts, schedule.created_at)
-        return "not_armed", f"The schedule was made later, at {made}."
-    if facts.now - at > facts.keep:
+    if then.state == "absent":
+        made = _show(facts, facts.schedule.created_at)
+        return "not_armed", f"The schedule was created later, at {made}."
+    if facts.now - facts.at > facts.keep:
         days = durations.words(facts.keep)
         return "forgotten", f"It is older than what history keeps ({days})."
-    if schedule.status == "paused":
-        return "paused", "It passed while the schedule was paused."
-    if at < schedule.updated_at:
-        changed = _show(facts, schedule.updated_at)
-        return "not_armed", f"The schedule was changed later, at {changed}, and armed from then on."
-    completed = "completed", "It did not fire: the schedule had completed."
-    return completed if schedule.status == "completed" else ("unrecorded", "There is no record.")
+    return _by_state(facts)
+
+
+def _by_state(facts: Facts) -> tuple[str, str]:
+    """Why there is no record, by what the schedule was then."""
+    match facts.then.state:
+        case "paused":
+            return "paused", f"It passed while the schedule was paused{_pause(facts)}."
+        case "completed":
+            return "completed", "It did not fire: the schedule had completed."
+        case "deleted":
+            when = "" if facts.deleted is None else f" {_done(facts.deleted, facts)}"
+            return "deleted", f"It did not fire: the schedule had been deleted{when}."
+        case "unknown":
+            return "unknown", (
+                "There is no record, and no history of changes from that time: whether the "
+                "schedule was active then is not known."
+            )
+        case _:
+            return "unrecorded", (
+                "There is no record, although the schedule was active: what became of it is "
+                "unexplained."
+            )
+
+
+def _pause(facts: Facts) -> str:
+    """Since when, until when and by whom it was paused, as far as that is known."""
+    began, ended = facts.then.began, facts.then.ended
+    since = began if began is not None and began.action == "paused" else None
+    parts = [
+        "" if since is None else f"from {_show(facts, since.at)} {audit.words(since.actor)}",
+        "" if ended is None else f"until {_show(facts, ended.at)} {audit.words(ended.actor)}",
+    ]
+    said = ", ".join(filter(None, parts))
+    return f", {said}" if said else ""
+
+
+def _done(change: Change, facts: Facts) -> str:
+    return f"at {_show(facts, change.at)}, {audit.words(change.actor)}"
+
+
+def _by_spread(facts: Facts, firing: Firing) -> str:
+    """Why it began later than at its slot, if jitter or a fire window made it due later."""
+    due_at = firing.due_at or firing.available_at
+    if due_at is None and firing.version == facts.schedule.version:
+        due_at = firing.scheduled_for + next_slot.spread(facts.schedule)
+    # What another reason has put off, or an edit has moved since, is due at another instant.
+    is_spread = due_at == firing.scheduled_for + next_slot.spread(facts.schedule)
+    if due_at is None or not is_spread or firing.triggered_by != "schedule":
+        return ""
+    return _spread_to(facts, due_at)
+
+
+def _is_spread_ahead(facts: Facts) -> bool:
+    """Whether the slot has passed, but not the instant at which it is due."""
+    armed = facts.timer_slot is not None and facts.timer_slot <= facts.at
+    is_ahead = facts.at + next_slot.spread(facts.schedule) > facts.now
+    return armed and is_ahead and facts.schedule.status == "active"
+
+
+def _spread_to(facts: Facts, due_at: datetime) -> str:
+    settings = _spread_settings(facts)
+    return f", due at {_show(facts, due_at)} by its {settings}" if settings else ""
+
+
+def _spread_settings(facts: Facts) -> str:
+    definition = facts.schedule.definition
+    named = [
+        f"{name} {value:g}"
+        for name, value in (
+            ("jitter_seconds", definition.jitter_seconds),
+            ("fire_window_seconds", definition.fire_window_seconds),
+        )
+        if value
+    ]
+    return " and ".join(named)
 
 
 def _show(facts: Facts, instant: datetime) -> str:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from rota.db import Tx
     from rota.history.firing import Firing
+    from rota.schedules.audit import Span
     from rota.schedules.schedule import Schedule
 
 _TICK = timedelta(microseconds=1)
@@ -27,9 +28,10 @@ async def outcome_of(tx: Tx, schedule: Schedule, slot: datetime) -> Firing | Non
     if found is not None or schedule.definition.monitor is None:
         return found
     before = schedule.slots.previous_before(slot)
-    if before is None:
-        return None
-    begins = before + schedule.definition.monitor.grace + _TICK
+    # The window of the first slot of all begins when the monitor does.
+    begins = schedule.anchor_at
+    if before is not None:
+        begins = before + schedule.definition.monitor.grace + _TICK
     if begins >= slot:
         return None
     early = await queries.within(tx, schedule.id, begins, slot - begins)
@@ -43,9 +45,9 @@ def _counts_for(schedule: Schedule, firing: Firing, slot: datetime) -> bool:
 
 
 def sentence(
-    schedule: Schedule, slot: datetime, firing: Firing | None, now: datetime
-) -> tuple[str, str]:
-    """The outcome, and what to say of it. Pure."""
+    schedule: Schedule, slot: datetime, firing: Firing | None, now: datetime, then: Span
+) -> tuple[str, str] | None:
+    """The outcome, and what to say of it; None when nothing is recorded of it. Pure."""
     monitor = schedule.definition.monitor
     assert monitor is not None
     deadline = slot + monitor.grace
@@ -53,13 +55,10 @@ def sentence(
         return firing.status, _recorded(schedule, firing, deadline)
     if now <= deadline:
         return _to_come(schedule, slot, deadline, now)
-    if slot < schedule.created_at:
-        made = _show(schedule, schedule.created_at)
-        return "not_armed", f"The monitor was made later, at {made}."
-    if slot < schedule.updated_at:
-        changed = _show(schedule, schedule.updated_at)
-        return "not_armed", f"The monitor was changed later, at {changed}, and waits from then on."
-    return "unrecorded", "There is no record."
+    if then.state == "active" and then.ended is not None and then.until <= deadline:
+        changed = _show(schedule, then.until)
+        return "not_armed", f"The monitor was changed at {changed}, and waits from then on."
+    return None
 
 
 def _to_come(

@@ -45,12 +45,15 @@ ALARMS = frozenset(
     {
         "FallingBehind",
         "FenceRefused",
+        "NodeStoodBack",
+        "OutageUnnotified",
         "DatabaseAway",
         "CircuitOpened",
         "ClockStepped",
-        "LoopDelayed",
+        "ServiceDelayed",
         "ClaimLost",
-        "AttemptUnending",
+        "ClaimWithheld",
+        "AttemptStuck",
         "FinishRefused",
         "FiringRescued",
         "FiringOverdue",
@@ -74,9 +77,7 @@ def start(bus: Bus, *, verbose: bool = False) -> Callable[[], None]:
     _log.addHandler(handler)
     _log.setLevel(logging.DEBUG if verbose else logging.INFO)
     _log.propagate = False
-    # The driver logs every try of its pool while the database is away, with a traceback; the
-    # events say it once.
-    logging.getLogger("asyncpg").setLevel(logging.CRITICAL)
+    silence_driver()
     end = pass_on(bus, verbose=verbose)
 
     def stop() -> None:
@@ -84,6 +85,12 @@ def start(bus: Bus, *, verbose: bool = False) -> Callable[[], None]:
         _log.removeHandler(handler)
 
     return stop
+
+
+def silence_driver() -> None:
+    """The driver logs every try of its pool while the database is away, with a traceback; the
+    events say it once."""
+    logging.getLogger("asyncpg").setLevel(logging.CRITICAL)
 
 
 def level() -> int:

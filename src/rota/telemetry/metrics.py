@@ -1,7 +1,6 @@
-"""Figures for Prometheus: what this process has counted, and how the installation stands. MO1 to
-MO7, and MO10.
+"""Prometheus metrics: what this process has counted, and the state of the installation.
 
-No label is a tenant's: no names, keys, hosts or queues. So they may be read without a key.
+No label is a tenant's (no names, keys, hosts or queues), so they may be read without a key.
 """
 
 from __future__ import annotations
@@ -37,12 +36,12 @@ CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 
 _COUNTERS: Final = {
     "passes": "Passes of the scheduler that found something to do",
-    "pass_failures": "Passes of the scheduler that did not come to their end",
+    "pass_failures": "Passes of the scheduler that failed",
     "fence_refusals": "Writes refused because another node holds the shard by now",
-    "double_fires": "Outcomes refused: somebody else had made the firing good (MO3)",
+    "stale_completions": "Completions refused because the claim was no longer the worker's",
     "rescues": "Claims taken from workers that were gone",
-    "circuits_opened": "Hosts that were left alone for failing",
-    "circuits_closed": "Hosts that answered again",
+    "circuits_opened": "Circuit breakers opened",
+    "circuits_closed": "Circuit breakers closed",
 }
 
 
@@ -101,10 +100,20 @@ class Metrics(Collector):
         counts = self.counts
         yield _counter("rota_firings", "Firings ended, by status", "status", counts.firings, ENDED)
         yield _counter("rota_attempts", "Attempts, by outcome", "outcome", counts.attempts, ())
-        yield _counter("rota_lease_changes", "Leases (MO5)", "change", counts.leases, _LEASES)
+        yield _counter(
+            "rota_lease_changes",
+            "Leases taken, lost and resigned",
+            "change",
+            counts.leases,
+            _LEASES,
+        )
         yield _counter("rota_alerts_opened", "Alerts, by kind", "kind", counts.alerts, tuple(KINDS))
         yield _counter(
-            "rota_notifications", "Tries to tell", "result", counts.notifications, _RESULTS
+            "rota_notifications",
+            "Notifications, by result",
+            "result",
+            counts.notifications,
+            _RESULTS,
         )
         for name, words in _COUNTERS.items():
             yield CounterMetricFamily(f"rota_{name}", words, value=counts.events[name])
@@ -117,8 +126,14 @@ class Metrics(Collector):
         counts = self.counts
         for name, words in _SLOTS.items():
             yield CounterMetricFamily(f"rota_slots_{name}", words, value=counts.fired[name])
-        yield _gauge("rota_pass_lag_seconds", "How late the oldest timer was (MO1)", counts.lag)
-        yield _gauge("rota_falling_behind", "Whether live slots go first (MF7)", counts.behind)
+        yield _gauge(
+            "rota_pass_lag_seconds", "Lateness of the oldest timer in the last pass", counts.lag
+        )
+        yield _gauge(
+            "rota_falling_behind",
+            "1 while the backlog is old and live slots go first",
+            counts.behind,
+        )
         yield _gauge(
             "rota_clock_offset_seconds", "The database's clock, from ours", counts.clock_offset
         )

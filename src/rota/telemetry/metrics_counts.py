@@ -10,8 +10,10 @@ from bisect import bisect_left
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
-from rota.firing.events import CaughtUp, FallingBehind, FenceRefused, PassDone, PassFailed
+from rota.firing.events import CaughtUp, FallingBehind, FenceRefused, PassDone
+from rota.firing.scheduler import SERVICE as SCHEDULER
 from rota.leases import LeaseLost, LeaseResigned, LeaseTaken
+from rota.service import ServiceDelayed, ServiceFailed
 from rota.watch.events import AlertOpened, NotificationFailed, NotificationSent
 from rota.workers.events import FinishRefused, FiringOverdue, FiringRescued, OutcomesRecorded
 from rota.workers.hosts.events import CircuitClosed, CircuitOpened
@@ -87,11 +89,12 @@ class Counts:
         ends = [
             bus.subscribe(OutcomesRecorded, self._outcomes),
             bus.subscribe(PassDone, self._pass),
-            bus.subscribe(PassFailed, lambda _: self._count("pass_failures")),
+            bus.subscribe(ServiceDelayed, self._service_failed),
+            bus.subscribe(ServiceFailed, self._service_failed),
             bus.subscribe(FallingBehind, lambda _: self._falls_behind(behind=True)),
             bus.subscribe(CaughtUp, lambda _: self._falls_behind(behind=False)),
             bus.subscribe(FenceRefused, lambda _: self._count("fence_refusals")),
-            bus.subscribe(FinishRefused, lambda _: self._count("double_fires")),
+            bus.subscribe(FinishRefused, lambda _: self._count("stale_completions")),
             bus.subscribe(FiringRescued, self._rescued),
             bus.subscribe(FiringOverdue, lambda event: self.ended(event.state)),
             bus.subscribe(LeaseTaken, lambda _: self._lease("taken")),
@@ -139,6 +142,10 @@ class Counts:
     def _rescued(self, event: FiringRescued) -> None:
         self.events["rescues"] += 1
         self.ended(event.state)
+
+    def _service_failed(self, event: ServiceDelayed | ServiceFailed) -> None:
+        if event.service == SCHEDULER:
+            self._count("pass_failures")
 
     def _falls_behind(self, *, behind: bool) -> None:
         self.behind = behind

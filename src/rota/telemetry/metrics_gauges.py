@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, LiteralString
 from rota.errors import RotaError
 from rota.leases import standing
 from rota.schedules.definition import CELERY_LANE, HTTP_LANE, STREAM_LANE
-from rota.timers import lag
+from rota.timers import lags
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -80,7 +80,7 @@ class Gauges:
         try:
             async with (
                 asyncio.timeout(_PATIENCE_SECONDS),
-                self._db.transaction(read_only=True) as tx,
+                self._db.transaction(read_only=True, by_index=True) as tx,
             ):
                 return await _read(tx)
         except (RotaError, TimeoutError):
@@ -90,7 +90,7 @@ class Gauges:
 async def _read(tx: Tx) -> Standing:
     lanes = [HTTP_LANE, STREAM_LANE, CELERY_LANE]
     queue = await tx.fetch(_QUEUE, _COUNTED, lanes)
-    behind = await lag.lags(tx)
+    behind = await lags(tx)
     shards = await standing.shards(tx)
     return Standing(
         database_up=True,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from rota import ids
 from rota.errors import CallerError
-from rota.tenants import administer_sql, fields, sql
+from rota.tenants import administer_sql, create_pace, fields, request_pace, sql
 from rota.tenants.tenant import DEFAULT_NAME
 
 if TYPE_CHECKING:
@@ -50,7 +50,8 @@ async def page(tx: Tx, *, after: UUID | None, limit: int) -> list[Tenant]:
 
 
 async def change(tx: Tx, tenant_id: UUID, given: Mapping[str, object]) -> Tenant:
-    """Change some terms; in force everywhere within a second or two."""
+    """Change some terms: at once in this process, elsewhere as soon as the notice arrives, and
+    within a second or two without it."""
     tenant = await administer_sql.lock(tx, tenant_id)
     if tenant is None:
         raise NoSuchTenant
@@ -62,6 +63,12 @@ async def change(tx: Tx, tenant_id: UUID, given: Mapping[str, object]) -> Tenant
     changed = await administer_sql.update(tx, tenant_id, terms)
     if changed is None:
         raise TenantInTheWay(f"expected a name that is not in use, got {terms.name!r}")
+    if terms.create_rate != tenant.create_rate:
+        before, after = tenant.create_rate, terms.create_rate
+        await create_pace.change_rate(tx, tenant_id, before=before, after=after)
+    if terms.request_rate != tenant.request_rate:
+        await request_pace.clear(tx, tenant_id)
+    await sql.announce_change(tx, tenant_id)
     return changed
 
 
@@ -77,3 +84,4 @@ async def remove(tx: Tx, tenant_id: UUID) -> None:
             "expected a tenant without schedules, got one with some: delete them first"
         )
     await administer_sql.delete(tx, tenant_id)
+    await sql.announce_change(tx, tenant_id)

@@ -39,8 +39,9 @@ _RELEASE: LiteralString = "DELETE FROM answers WHERE tenant_id = $1 AND key = $2
 
 _FORGET: LiteralString = """
     DELETE FROM answers
-     WHERE ctid = ANY (ARRAY(
-           SELECT ctid FROM answers WHERE created_at < now() - $1::interval LIMIT $2))
+     WHERE (tenant_id, key) IN (
+           SELECT tenant_id, key FROM answers
+            WHERE created_at < now() - $1::interval ORDER BY created_at LIMIT $2)
 """
 
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import TYPE_CHECKING
-from weakref import WeakKeyDictionary
 
 from rota.clock import Clock, SystemClock
 from rota.tenants import keys, sql
@@ -18,7 +17,8 @@ if TYPE_CHECKING:
     from rota.tenants.sql import StoredKey
 
 TTL = timedelta(seconds=0.8)
-"""How long an answer of the database is believed. A revoked key must be refused within 1 s (S9)."""
+"""How long an answer of the database is believed, unless a notice says sooner that it changed: a
+revoked key must be refused within 1 s also where notices are lost."""
 
 _MOST_REMEMBERED = 4096
 # Compared with when there is no such key, so that a wrong prefix takes the time of a wrong secret.
@@ -32,12 +32,15 @@ class _Answer:
     stored: StoredKey | None
     heard: float
     trusted_until: float
+    principal: Principal | None
+    """Who speaks with the key, if it matches and has not expired."""
 
-    def now(self, monotonic: float) -> datetime | None:
-        """The database's clock by our reckoning."""
-        if self.stored is None:
-            return None
-        return self.stored.read_at + timedelta(seconds=monotonic - self.heard)
+    def has_expired(self, monotonic: float) -> bool:
+        """By the database's clock, as far as we can tell."""
+        if self.stored is None or self.stored.expires_at is None:
+            return False
+        now = self.stored.read_at + timedelta(seconds=monotonic - self.heard)
+        return now >= self.stored.expires_at
 
 
 class Authenticator:
@@ -52,6 +55,8 @@ class Authenticator:
         self._clock = clock or SystemClock()
         self._ttl = ttl.total_seconds()
         self._answers: OrderedDict[str, _Answer] = OrderedDict()
+        self._forgotten = 0
+        db.on_notice(sql.CHANNEL, self._hear)
 
     async def authenticate(self, text: str) -> Principal | None:
         """Who speaks with this key; None when it is not one, is revoked or has expired."""
@@ -61,13 +66,24 @@ class Authenticator:
         answer = await self._answer(key)
         stored = answer.stored
         matches = key.matches(stored.sha256 if stored else _NOBODY)
-        if stored is None or not matches or self._has_expired(answer, stored):
+        if not matches or answer.has_expired(self._clock.monotonic()):
             return None
-        return Principal(tenant=stored.tenant, scopes=stored.scopes, key_id=stored.id)
+        return answer.principal
 
     def forget(self) -> None:
         """Ask the database again for every key, as if nothing had been asked before."""
         self._answers.clear()
+        self._forgotten += 1
+
+    def _hear(self, tenant_id: str | None) -> None:
+        """Of one tenant all is forgotten; without one, of all."""
+        if tenant_id is None:
+            self.forget()
+            return
+        for prefix, answer in list(self._answers.items()):
+            if answer.stored is None or str(answer.stored.tenant.id) == tenant_id:
+                del self._answers[prefix]
+        self._forgotten += 1
 
     async def _answer(self, key: ApiKey) -> _Answer:
         # Read before the request: a slow reply must shorten our trust, never stretch it.
@@ -75,8 +91,16 @@ class Authenticator:
         answer = self._answers.get(key.prefix)
         if answer is not None and asked < answer.trusted_until:
             return answer
+        forgotten = self._forgotten
         stored = await self._look_up(key)
-        answer = _Answer(stored, heard=self._clock.monotonic(), trusted_until=asked + self._ttl)
+        answer = _Answer(
+            stored,
+            heard=self._clock.monotonic(),
+            trusted_until=asked + self._ttl,
+            principal=stored and _principal(stored),
+        )
+        if forgotten != self._forgotten:
+            return answer  # Perhaps read before the change that was heard of since: not kept.
         self._answers[key.prefix] = answer
         self._answers.move_to_end(key.prefix)
         while len(self._answers) > _MOST_REMEMBERED:
@@ -92,17 +116,17 @@ class Authenticator:
 
         return await self._db.run(look, repeatable=True)
 
-    def _has_expired(self, answer: _Answer, stored: StoredKey) -> bool:
-        now = answer.now(self._clock.monotonic())
-        return stored.expires_at is not None and now is not None and now >= stored.expires_at
 
-
-_of: WeakKeyDictionary[Database, Authenticator] = WeakKeyDictionary()
+def _principal(stored: StoredKey) -> Principal:
+    return Principal(
+        tenant=stored.tenant,
+        scopes=stored.scopes,
+        key_id=stored.id,
+        key_prefix=stored.prefix,
+    )
 
 
 async def authenticate(db: Database, text: str) -> Principal | None:
     """Who speaks with this key; None when it is not one, is revoked or has expired."""
-    authenticator = _of.get(db)
-    if authenticator is None:
-        authenticator = _of[db] = Authenticator(db)
+    authenticator = db.companion(Authenticator, lambda: Authenticator(db))
     return await authenticator.authenticate(text)

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Final, LiteralString
 from rota.errors import CallerError
 
 if TYPE_CHECKING:
+    from uuid import UUID
+
     from rota.db import Tx
     from rota.tenants.tenant import Tenant
 
@@ -33,6 +35,15 @@ _SPEND: LiteralString = """
 _OWED: LiteralString = """
     SELECT next_at - $2::interval - clock_timestamp() FROM create_pace WHERE tenant_id = $1
 """
+
+
+_RESCALE: LiteralString = """
+    UPDATE create_pace
+       SET next_at = clock_timestamp() + (next_at - clock_timestamp()) * $2::float8
+     WHERE tenant_id = $1 AND next_at > clock_timestamp()
+"""
+
+_CLEAR: LiteralString = "DELETE FROM create_pace WHERE tenant_id = $1"
 
 
 class TooFast(CallerError):
@@ -56,3 +67,13 @@ async def spend(tx: Tx, tenant: Tenant, schedules: int) -> None:
         return
     owed: timedelta | None = await tx.fetch_value(_OWED, tenant.id, AHEAD)
     raise TooFast(rate, owed or timedelta())
+
+
+async def change_rate(
+    tx: Tx, tenant_id: UUID, *, before: float | None, after: float | None
+) -> None:
+    """Let what is still owed be paid at the new rate."""
+    if before is not None and after is not None:
+        await tx.execute(_RESCALE, tenant_id, before / after)
+    else:
+        await tx.execute(_CLEAR, tenant_id)

@@ -46,6 +46,9 @@ _ENSURE: LiteralString = """
 _SPEND: LiteralString = "UPDATE request_pace SET spent_until = $2 WHERE tenant_id = $1"
 
 
+_CLEAR: LiteralString = "DELETE FROM request_pace WHERE tenant_id = $1"
+
+
 class TooManyRequests(CallerError):
     """More than the tenant may ask; `retry_after` is when it may go on, in whole seconds."""
 
@@ -72,7 +75,7 @@ class RequestPace:
         self._clock = clock
         self._rate = rate
         self._burst_seconds = burst / rate if burst and rate else BURST_SECONDS
-        self._purses: OrderedDict[UUID, Purse] = OrderedDict()
+        self._purses: OrderedDict[UUID, tuple[Bucket, Purse]] = OrderedDict()
         self._leases: dict[UUID, asyncio.Task[None]] = {}
 
     async def spend_more(self, tenant: Tenant, count: int) -> None:
@@ -84,7 +87,7 @@ class RequestPace:
         bucket = self._bucket(tenant)
         if bucket is None or count <= 0:
             return
-        purse = self._purse(tenant.id)
+        purse = self._purse(tenant.id, bucket)
         count = min(count, bucket.burst - 1)
         own = purse.take(count, self._clock.monotonic())
         try:
@@ -113,7 +116,7 @@ class RequestPace:
         bucket = self._bucket(tenant)
         if bucket is None:
             return
-        purse = self._purse(tenant.id)
+        purse = self._purse(tenant.id, bucket)
         while not purse.spend(self._clock.monotonic()):
             wait = purse.wait(self._clock.monotonic())
             if wait is not None:
@@ -129,8 +132,12 @@ class RequestPace:
             return None
         return Bucket(rate=rate, burst=max(1, int(rate * self._burst_seconds)))
 
-    def _purse(self, tenant_id: UUID) -> Purse:
-        purse = self._purses.setdefault(tenant_id, Purse())
+    def _purse(self, tenant_id: UUID, bucket: Bucket) -> Purse:
+        """A new one after a change of the rate: what the old one has, or was refused, is void."""
+        filled_from, purse = self._purses.get(tenant_id, (None, None))
+        if purse is None or filled_from != bucket:
+            purse = Purse()
+            self._purses[tenant_id] = bucket, purse
         self._purses.move_to_end(tenant_id)
         while len(self._purses) > _MOST_REMEMBERED:
             self._purses.popitem(last=False)
@@ -142,15 +149,21 @@ class RequestPace:
         if lease is None:
             lease = asyncio.create_task(self._fill(tenant_id, bucket, purse))
             self._leases[tenant_id] = lease
-            lease.add_done_callback(lambda _: self._leases.pop(tenant_id, None))
             lease.add_done_callback(_heard)
         return lease
 
     async def _fill(self, tenant_id: UUID, bucket: Bucket, purse: Purse) -> None:
         wanted = min(purse.handful, bucket.handful)
-        # A commit in doubt is made again: at worst a handful is lost.
-        taken = await self._db.run(lambda tx: take(tx, tenant_id, bucket, wanted), repeatable=True)
-        purse.fill(self._clock.monotonic(), taken, bucket.handful)
+        try:
+            # A commit in doubt is made again: at worst a handful is lost.
+            taken = await self._db.run(
+                lambda tx: take(tx, tenant_id, bucket, wanted), repeatable=True
+            )
+            purse.fill(self._clock.monotonic(), taken, bucket.handful)
+        finally:
+            # Not in a done callback: until that ran, `spend` would await a task that has ended,
+            # which does not yield to the loop, and so busy-loop for good.
+            del self._leases[tenant_id]
 
 
 async def take(tx: Tx, tenant_id: UUID, bucket: Bucket, wanted: int, *, least: int = 1) -> Taken:
@@ -169,6 +182,11 @@ async def take(tx: Tx, tenant_id: UUID, bucket: Bucket, wanted: int, *, least: i
     if taken.count or taken.ahead < ahead:
         await tx.execute(_SPEND, tenant_id, now + timedelta(seconds=taken.ahead))
     return taken
+
+
+async def clear(tx: Tx, tenant_id: UUID) -> None:
+    """Fill the tenant's bucket, whose rate has changed: what was spent was counted at the old."""
+    await tx.execute(_CLEAR, tenant_id)
 
 
 def _heard(lease: asyncio.Task[None]) -> None:

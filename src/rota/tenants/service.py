@@ -92,7 +92,8 @@ async def list_keys(
 
 
 async def revoke_key(tx: Tx, tenant: Tenant, key_id: UUID) -> bool:
-    """End a key; False when the tenant has no such key. Heard everywhere within a second.
+    """End a key; False when the tenant has no such key. At once in this process, and everywhere
+    within a second.
 
     The last admin key of the tenant that runs the installation stays (`LastAdminKey`). Any other
     one takes along the sessions that were begun with a server's link: whoever revokes a key that
@@ -104,6 +105,7 @@ async def revoke_key(tx: Tx, tenant: Tenant, key_id: UUID) -> bool:
         if await sql.is_last_admin_key(tx, tenant.id, key_id):
             raise LastAdminKey
     scopes = await sql.revoke(tx, key_id, tenant.id)
+    await sql.announce_change(tx, tenant.id)
     if scopes is not None and "admin" in scopes and tenant.name == DEFAULT_NAME:
         await sessions.end_links(tx, tenant.id)
     return scopes is not None
@@ -141,6 +143,8 @@ async def _add(
         expires_at=expires_at,
         name=name,
     )
+    # Somebody may have tried the key already, and its refusal be cached.
+    await sql.announce_change(tx, tenant.id)
 
 
 def _checked(scopes: tuple[str, ...]) -> tuple[Scope, ...]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, LiteralString, cast
+from typing import TYPE_CHECKING, Final, LiteralString, cast
 
+from rota.db import locks
 from rota.tenants.tenant import Tenant
 
 if TYPE_CHECKING:
@@ -13,6 +14,9 @@ if TYPE_CHECKING:
 
     from rota.db import Row, Tx
     from rota.tenants.tenant import Scope
+
+CHANNEL: Final = locks.TENANTS
+"""The terms, the keys or the secrets of a tenant have changed; its id."""
 
 _NOW: LiteralString = "SELECT clock_timestamp()"
 
@@ -119,6 +123,11 @@ class KeyInfo:
 async def now(tx: Tx) -> datetime:
     """The database's clock."""
     return await tx.fetch_value(_NOW)
+
+
+async def announce_change(tx: Tx, tenant_id: UUID) -> None:
+    """Let every process read again what it has cached of this tenant."""
+    await tx.announce(CHANNEL, str(tenant_id))
 
 
 async def make_tenant(tx: Tx, id_: UUID, name: str, min_interval: timedelta) -> None:

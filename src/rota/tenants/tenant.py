@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import lru_cache
 from typing import TYPE_CHECKING, Literal
 
 from rota.targets import celery
@@ -17,6 +18,11 @@ if TYPE_CHECKING:
 Scope = Literal["read", "write", "admin"]
 SCOPES: tuple[Scope, ...] = ("read", "write", "admin")
 """What a key may do; each includes the ones before it."""
+
+Via = Literal["api", "cli", "apply", "dashboard", "code"]
+"""From where somebody asks: the HTTP API, `rota`, `rota apply`, a page, or a program's own code."""
+PROGRAMS: frozenset[str] = frozenset(("api", "apply", "code"))
+"""From where programs ask: not people, at a terminal or on a page."""
 
 DEFAULT_NAME = "default"
 MIN_INTERVAL = timedelta(seconds=60)
@@ -65,6 +71,16 @@ class Tenant:
         )
 
 
+def actor(via: Via, who: str) -> str:
+    """Who does something, and from where, as the audit trail has it."""
+    return f"{via}:{who}"
+
+
+def is_program(actor: str) -> bool:
+    """Whether the actor is a program, and not somebody at a terminal or on a page."""
+    return actor.partition(":")[0] in PROGRAMS
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Principal:
     """Who is asking: on behalf of which tenant, and with which rights."""
@@ -73,6 +89,14 @@ class Principal:
     scopes: frozenset[Scope]
     key_id: UUID | None
     """None for whoever signed in with a token of `rota serve`."""
+    key_prefix: str | None = None
+    """What the key is shown by."""
+    via: Via = "api"
+
+    @property
+    def actor(self) -> str:
+        """As the audit trail names it, such as `cli:PREFIX`."""
+        return actor(self.via, self.key_prefix or "operator")
 
     @property
     def is_operator(self) -> bool:
@@ -81,5 +105,10 @@ class Principal:
 
     def may(self, scope: Scope) -> bool:
         """Whether the right is among its own; admin may write, and who may write may read."""
-        wanted = SCOPES.index(scope)
-        return any(SCOPES.index(own) >= wanted for own in self.scopes)
+        return _suffices(self.scopes, scope)
+
+
+@lru_cache(maxsize=64)
+def _suffices(scopes: frozenset[Scope], scope: Scope) -> bool:
+    wanted = SCOPES.index(scope)
+    return any(SCOPES.index(own) >= wanted for own in scopes)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from rota.watch.kinds import KINDS
+
 if TYPE_CHECKING:
     from datetime import datetime
     from uuid import UUID
@@ -32,8 +34,16 @@ class Alert:
     opened_at: datetime
     seen_at: datetime
     closed_at: datetime | None
+    is_monitor: bool = False
+    """Whether the schedule waits for pings: nothing of it can be backfilled or replayed."""
 
     @property
     def name(self) -> str:
         """What people call what it is about."""
         return self.schedule_name or self.subject
+
+    @property
+    def means(self) -> str:
+        """What has happened, in a few words."""
+        kind = KINDS[self.kind]
+        return kind.of_monitor or kind.means if self.is_monitor else kind.means

@@ -110,7 +110,7 @@ async def close(tx: Tx, alert_ids: Collection[UUID]) -> list[AlertClosed]:
     done = [row["id"] for row in await tx.fetch(sql.CLOSE, list(alert_ids))]
     ended = [sql.alert(row) for row in await tx.fetch(sql.BY_ID, done)]
     now = await tenants_sql.now(tx)
-    told = [each for each in ended if each.told]
+    told = [each for each in ended if each.told and not KINDS[each.kind].is_notice]
     await outbox.say(tx, told, recovered=True, at=now)
     return [
         (InstallationRecovered if each.tenant_id is None else AlertClosed)(
@@ -128,6 +128,11 @@ async def tell(tx: Tx) -> int:
     if due:
         await tx.execute(sql.TOLD, [each.id for each in due])
     return len(due)
+
+
+async def mark_told(tx: Tx, alert_ids: Collection[UUID]) -> None:
+    """These were told of in another way: only what comes after is said, and their end."""
+    await tx.execute(sql.TOLD, list(alert_ids))
 
 
 async def listed(

@@ -41,7 +41,8 @@ CLOSE: LiteralString = """
 """
 
 _COLUMNS: LiteralString = """
-    a.*, s.name AS schedule_name, s.key AS schedule_key, coalesce(s.tags, '{}') AS tags
+    a.*, s.name AS schedule_name, s.key AS schedule_key, coalesce(s.tags, '{}') AS tags,
+    EXISTS (SELECT FROM monitors m WHERE m.schedule_id = a.schedule_id) AS is_monitor
 """
 
 OPEN_OF_KIND: LiteralString = (
@@ -164,4 +165,5 @@ def alert(row: Row) -> Alert:
         opened_at=row["opened_at"],
         seen_at=row["seen_at"],
         closed_at=row["closed_at"],
+        is_monitor=row["is_monitor"],
     )

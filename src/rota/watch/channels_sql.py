@@ -71,6 +71,19 @@ _SEALED: LiteralString = """
 """
 
 
+# Those with tags hear of schedules alone.
+_OF_INSTALLATION: LiteralString = """
+    SELECT id, tenant_id FROM channels
+     WHERE enabled AND 'installation' = ANY (events) AND tags = '{}'
+     ORDER BY id
+"""
+
+
+async def of_installation(tx: Tx) -> list[tuple[UUID, UUID]]:
+    """The channels that are notified of what concerns the whole installation, and their tenants."""
+    return [(row["id"], row["tenant_id"]) for row in await tx.fetch(_OF_INSTALLATION)]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SealedUrl:
     """A channel's URL as it is stored, with the data key that opens it."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from rota import ids
 from rota.durations import compact
 from rota.queue import capture_usage
-from rota.timers import lag
+from rota.timers import lags
 from rota.watch import facts_sql as sql
 from rota.watch import rules
 from rota.watch.rules import Reading
@@ -52,7 +52,7 @@ def _overdue(row: Row, what: str) -> Reading:
 
 async def stalled(tx: Tx, _: Collection[Alert]) -> list[Reading]:
     """The shards whose oldest timer is late, together: one cause, one alert (MO1, MO9)."""
-    behind = await lag.lags(tx)
+    behind = await lags(tx)
     late = {s: each for s, each in behind.items() if each > timedelta(seconds=5)}
     if not late:
         return []

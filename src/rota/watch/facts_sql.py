@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import LiteralString
 
+from rota.db import locks
+
 # The timers that nobody has fired, of each shard the oldest; and any of the schedules asked after.
 OVERDUE_TIMERS: LiteralString = """
     SELECT t.schedule_id, s.tenant_id, t.due_at, statement_timestamp() - t.due_at AS late
@@ -126,4 +128,4 @@ SLOW: LiteralString = """
      GROUP BY s.id
 """
 
-TRY_LOCK: LiteralString = "SELECT pg_try_advisory_xact_lock(hashtextextended('rota watch', 0))"
+TRY_LOCK: LiteralString = "SELECT pg_try_advisory_xact_lock(" + locks.WATCH + ")"

@@ -28,6 +28,7 @@ class Heard:
         self._bus = bus
         self._troubles: dict[str, Trouble] = {}
         self._over: set[str] = set()
+        self._told: set[str] = set()
 
     def trouble(self, kind: str, detail: str, *, at: datetime | None = None) -> None:
         """This has begun, or has happened again."""
@@ -42,16 +43,23 @@ class Heard:
         """It has ended; told even if it had not been recorded yet."""
         self._over.add(kind)
 
+    def told(self, kind: str) -> None:
+        """Those who want to hear of it have been notified already."""
+        self._told.add(kind)
+
     async def run_once(self) -> int:
         """Record what was heard; how much it was."""
         if not self._troubles and not self._over:
             return 0
-        troubles, over = dict(self._troubles), set(self._over)
+        troubles, over, told = dict(self._troubles), set(self._over), set(self._told)
 
         async def work(tx: Tx) -> list[Event]:
             news: list[Event] = []
             for kind, trouble in troubles.items():
-                news += await alerts.open_(tx, kind, [trouble])
+                opened = await alerts.open_(tx, kind, [trouble])
+                if kind in told:
+                    await alerts.mark_told(tx, [each.alert_id for each in opened])
+                news += opened
             # So that a trouble that came and went between two passes is heard of, too.
             await alerts.tell(tx)
             for kind in over:
@@ -68,6 +76,7 @@ class Heard:
             kind: each for kind, each in self._troubles.items() if troubles.get(kind) is not each
         }
         self._over -= over
+        self._told -= told
         for each in news:
             self._bus.publish(each)
         return len(troubles) + len(over)

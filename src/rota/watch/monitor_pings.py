@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from rota import ids
 from rota.errors import CallerError
-from rota.schedules import reading
+from rota.queue import record as firings
+from rota.schedules import list as listing
 from rota.schedules.errors import NoSuchSchedule
 from rota.schedules.monitor import Expected, expected_after, slot_of
 from rota.watch import monitors_sql as sql
@@ -67,7 +68,7 @@ async def ping(
     """Take a ping: it counts for the slot whose window it is in, if that has no outcome yet."""
     row = await tx.fetch_row(sql.LOCK, schedule_id, tenant_id)
     # After the lock: what an edit that we waited for has made of it.
-    standing = await reading.find(tx, tenant_id, schedule_id)
+    standing = await listing.find(tx, tenant_id, schedule_id)
     if standing is None:
         raise NoSuchSchedule
     if row is None or standing.schedule.definition.monitor is None:
@@ -165,15 +166,15 @@ async def _record(tx: Tx, schedule: Schedule, done: Ping, note: str | None) -> N
     # History reaches no further than some days ahead: an early ping is recorded when it came.
     at = min(done.slot, done.at)
     failed = done.said == "failed"
-    await tx.execute(
-        sql.RECORD_PING,
-        ids.firing_id(schedule.id, done.slot),
-        schedule.id,
-        schedule.tenant_id,
-        schedule.version,
-        at,
-        "dead" if failed else "succeeded",
-        (note or _FAILED) if failed else "ping",
-        done.at,
-        note,
+    outcome = firings.Ping(
+        id=ids.firing_id(schedule.id, done.slot),
+        schedule_id=schedule.id,
+        tenant_id=schedule.tenant_id,
+        version=schedule.version,
+        scheduled_for=at,
+        at=done.at,
+        status="dead" if failed else "succeeded",
+        reason=(note or _FAILED) if failed else "ping",
+        note=note,
     )
+    await firings.record_ping(tx, outcome)

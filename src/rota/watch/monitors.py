@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
-from rota import ids
-from rota.schedules import sql as schedules
+from rota.queue.record import UnfiredSlots, record_unfired
+from rota.schedules import schedule as schedules
 from rota.schedules.monitor import Overdue, overdue
 from rota.watch import monitors_sql as sql
 from rota.watch.monitor_events import MonitorOverdue
@@ -59,14 +59,21 @@ class Monitors:
     async def run_once(self) -> int:
         """Record all that is past its deadline; how many monitors it were."""
         count = 0
+        self._left = await self._until_next()
+        if self._left is None or self._left > timedelta():
+            return 0
         # What was recorded in a commit in doubt has moved on, and is not found again.
         while found := await self._db.run(_miss_some, repeatable=True):
             count += len(found)
             for each in found:
                 if each.is_news:
                     self._bus.publish(each.event)
-        self._left = await self._db.run(_until_next, read_only=True)
+        self._left = await self._until_next()
         return count
+
+    async def _until_next(self) -> timedelta | None:
+        async with self._db.reading() as tx:
+            return await tx.fetch_value(sql.NEXT)
 
     async def wait(self, clock: Clock) -> None:
         """Until the next deadline, as far as it is known."""
@@ -103,15 +110,21 @@ def missed_by(schedule: Schedule, expected_at: datetime, state: str, now: dateti
 async def record(tx: Tx, missed: Sequence[Missed]) -> None:
     """Write down what was missed, and wait for what follows."""
     runs = [(each.schedule, each.overdue) for each in missed]
-    await tx.execute(
-        sql.RECORD_MISSED,
-        [ids.firing_id(schedule.id, run.first) for schedule, run in runs],
-        [schedule.id for schedule, _ in runs],
-        [schedule.tenant_id for schedule, _ in runs],
-        [schedule.version for schedule, _ in runs],
-        [run.first for _, run in runs],
-        [run.last if run.count > 1 else None for _, run in runs],
-        [run.count for _, run in runs],
+    await record_unfired(
+        tx,
+        [
+            UnfiredSlots(
+                schedule_id=schedule.id,
+                tenant_id=schedule.tenant_id,
+                version=schedule.version,
+                first=run.first,
+                last=run.last,
+                count=run.count,
+                status="missed",
+                reason="no ping",
+            )
+            for schedule, run in runs
+        ],
     )
     await tx.execute(
         sql.MOVE_ON,
@@ -119,7 +132,3 @@ async def record(tx: Tx, missed: Sequence[Missed]) -> None:
         [run.following and run.following.slot for _, run in runs],
         [run.following and run.following.deadline for _, run in runs],
     )
-
-
-async def _until_next(tx: Tx) -> timedelta | None:
-    return await tx.fetch_value(sql.NEXT)

@@ -1,15 +1,17 @@
 """The statements on monitors: what is past its deadline, and pings."""
 
+# ruff: noqa: S608 - joined from literals alone, as LiteralString proves
+
 from __future__ import annotations
 
 from typing import LiteralString
 
+from rota.schedules.schedule import COLUMNS
+
 # Several schedulers share the work. The schedule is read without a lock: whoever edits it writes
 # its monitor's row in the same transaction, so a row that is as it was is of the schedule read.
-DUE: LiteralString = """
-    SELECT m.schedule_id, m.expected_at, m.state, clock_timestamp() AS now,
-           s.id, s.tenant_id, s.key, s.name, s.status, s.version, s.shard, s.anchor_at,
-           s.definition::text AS definition, s.created_at, s.updated_at
+DUE: LiteralString = f"""
+    SELECT m.schedule_id, m.expected_at, m.state, clock_timestamp() AS now, {COLUMNS}
       FROM monitors m
       JOIN schedules s ON s.id = m.schedule_id
      WHERE m.deadline_at < (SELECT clock_timestamp())
@@ -31,17 +33,6 @@ MOVE_ON: LiteralString = """
       FROM unnest($1::uuid[], $2::timestamptz[], $3::timestamptz[])
            AS x(schedule_id, expected_at, deadline_at)
      WHERE m.schedule_id = x.schedule_id
-"""
-
-RECORD_MISSED: LiteralString = """
-    INSERT INTO firings (id, schedule_id, tenant_id, version, scheduled_for, last_slot_at,
-                         slot_count, status, reason, triggered_by, finished_at)
-    SELECT x.id, x.schedule_id, x.tenant_id, x.version, x.first, x.last, x.count, 'missed',
-           'no ping', 'schedule', clock_timestamp()
-      FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::integer[], $5::timestamptz[],
-                  $6::timestamptz[], $7::integer[])
-           AS x(id, schedule_id, tenant_id, version, first, last, count)
-        ON CONFLICT DO NOTHING
 """
 
 # Ours until the transaction ends: two pings at once are one after the other.
@@ -68,11 +59,4 @@ NOTE_FAILURE: LiteralString = """
     INSERT INTO unnoticed (tenant_id, schedule_id, firing_id, scheduled_for, status, reason,
                            slot_count, finished_at)
     VALUES ($1, $2, $3, $4, 'dead', left($5, 500), 1, $6)
-"""
-
-RECORD_PING: LiteralString = """
-    INSERT INTO firings (id, schedule_id, tenant_id, version, scheduled_for, status, reason,
-                         attempt, triggered_by, started_at, finished_at, result_excerpt)
-    VALUES ($1, $2, $3, $4, $5, $6, $7, 1, 'api', $8, $8, $9)
-        ON CONFLICT DO NOTHING
 """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, LiteralString
 
 from rota import ids
 from rota.watch import outbox_sql as sql
@@ -177,6 +177,17 @@ async def listed(
         )
         for row in rows
     ]
+
+
+_IS_ANY_DUE: LiteralString = """
+    SELECT EXISTS (SELECT FROM notifications
+                    WHERE status = 'pending' AND available_at <= clock_timestamp())
+"""
+
+
+async def is_any_due(tx: Tx) -> bool:
+    """Whether `take` may find something; asked every second, mostly in vain."""
+    return await tx.fetch_value(_IS_ANY_DUE)
 
 
 async def take(tx: Tx, *, limit: int) -> list[Notification]:

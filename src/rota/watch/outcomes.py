@@ -94,8 +94,9 @@ class Noticer:
 
     async def run_once(self) -> int:
         """All there is by now, a batch at a time; how many outcomes it were."""
-        if not await self._db.run(lambda tx: tx.fetch_value(_IS_ANY), read_only=True):
-            return 0
+        async with self._db.reading() as tx:
+            if not await tx.fetch_value(_IS_ANY):
+                return 0
         total = 0
         while True:
             # Not repeatable: a commit in doubt may have been made, and what it took is gone then.

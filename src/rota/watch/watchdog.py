@@ -16,7 +16,7 @@ from rota.leases import standing
 from rota.queue import capture_usage
 from rota.watch import alerts, alerts_sql, facts, facts_sql, outbox, rules
 from rota.watch.alerts import Trouble
-from rota.watch.kinds import OF_OUTCOMES
+from rota.watch.kinds import NOTICES, OF_OUTCOMES
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Collection, Iterable
@@ -141,14 +141,18 @@ def with_room(opened: Iterable[Reading], known: Iterable[Alert]) -> list[Reading
 
 
 async def _end_of_nodes(tx: Tx) -> list[Event]:
-    """What a node said about itself is over with the node; a double was long ago after an hour."""
+    """What a node said about itself is over with the node; a double was long ago after an hour, and
+    a notice is old news after a week."""
     alive = {str(each.id) for each in await standing.nodes(tx) if each.is_alive}
     now = await tx.fetch_value("SELECT clock_timestamp()")
     over = [
         each.id
-        for each in await alerts.are_open(tx, "behind", "double", "away")
+        for each in await alerts.are_open(tx, "behind", "double", "away", "outdated")
         if each.subject not in alive
         or (each.kind == "double" and now - each.seen_at > rules.DOUBLE_QUIET)
+    ]
+    over += [
+        each.id for each in await alerts.are_open(tx, *NOTICES) if now - each.seen_at > rules.QUIET
     ]
     return [*await alerts.close(tx, over)]
 

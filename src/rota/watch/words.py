@@ -39,7 +39,7 @@ def opened(alert: Alert, *, now: datetime) -> Message:
     """There is trouble, or there is more of it."""
     more = alert.count - alert.told_count
     again = alert.told > 0
-    title = f"{_named(alert)}: {KINDS[alert.kind].means}"
+    title = f"{_named(alert)}: {alert.means}"
     if again or more > 1:
         title += f" ({more} more)" if again else f" ({more})"
     kind = "alert.again" if again else "alert.opened"
@@ -48,13 +48,22 @@ def opened(alert: Alert, *, now: datetime) -> Message:
 
 def closed(alert: Alert, *, now: datetime) -> Message:
     """The trouble is over."""
-    title = f"{_named(alert)}: recovered ({KINDS[alert.kind].means})"
+    title = f"{_named(alert)}: recovered ({alert.means})"
     return _message("alert.closed", title, alert.detail, _facts(alert), now=now)
+
+
+def away(node: str, *, since: datetime, now: datetime) -> Message:
+    """A node cannot reach the database; said by itself, while nothing can be recorded."""
+    title = f"Rota: {node} cannot reach the database"
+    detail = f"No answer since {_instant(since)}. Nothing is fired until it is back."
+    data = {"kind": "away", "subject": node, "detail": detail, "opened_at": _instant(since)}
+    return _message("alert.opened", title, detail, data, now=now)
 
 
 def together(alerts: Sequence[Alert], *, recovered: bool, now: datetime) -> Message:
     """Many troubles of one kind at the same time, as one thing to say."""
-    means = KINDS[alerts[0].kind].means
+    said = {each.means for each in alerts}
+    means = said.pop() if len(said) == 1 else KINDS[alerts[0].kind].means
     names = ", ".join(_named(each) for each in alerts[:5])
     title = f"{len(alerts)} schedules: {'recovered (' + means + ')' if recovered else means}"
     data = {

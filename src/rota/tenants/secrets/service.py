@@ -64,10 +64,12 @@ class Vault:
         secret = sql.SealedSecret(
             tenant_id=tenant_id, name=name, id=id_, version=version, sealed=sealed, key=key
         )
+        await tenants_sql.announce_change(tx, tenant_id)
         return await sql.put(tx, secret)
 
     async def delete(self, tx: Tx, tenant_id: UUID, name: str) -> bool:
         """Whether there was one. Works without a ring: nothing has to be opened."""
+        await tenants_sql.announce_change(tx, tenant_id)
         return await sql.delete(tx, tenant_id, name)
 
     async def listed(

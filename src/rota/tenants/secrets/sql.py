@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, LiteralString
 from rota.tenants.secrets.cipher import Sealed
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
     from datetime import datetime
     from uuid import UUID
 
@@ -152,6 +152,16 @@ async def delete(tx: Tx, tenant_id: UUID, name: str) -> bool:
 async def listed(tx: Tx, tenant_id: UUID, *, after: str, limit: int) -> list[SecretInfo]:
     """By name, from the one after `after`."""
     return [_info(row) for row in await tx.fetch(_LIST, tenant_id, after, limit)]
+
+
+_EXISTING: LiteralString = """
+    SELECT name FROM secrets WHERE tenant_id = $1 AND name = ANY ($2::text[])
+"""
+
+
+async def existing(tx: Tx, tenant_id: UUID, names: Collection[str]) -> set[str]:
+    """Those of the names that the tenant has a secret of."""
+    return {row["name"] for row in await tx.fetch(_EXISTING, tenant_id, list(names))}
 
 
 async def read(tx: Tx, wanted: Sequence[tuple[UUID, str]]) -> list[SealedSecret]:

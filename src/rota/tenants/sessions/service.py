@@ -74,7 +74,13 @@ async def find(tx: Tx, secret: str) -> Session | None:
     tenant = None if row is None else await administer.find(tx, row["tenant_id"])
     if row is None or tenant is None:
         return None
-    principal = Principal(tenant=tenant, scopes=frozenset(row["scopes"]), key_id=row["key_id"])
+    principal = Principal(
+        tenant=tenant,
+        scopes=frozenset(row["scopes"]),
+        key_id=row["key_id"],
+        key_prefix=row["key_prefix"],
+        via="dashboard",
+    )
     return Session(secret=secret, principal=principal, expires_at=row["expires_at"])
 
 

@@ -16,7 +16,7 @@ BEGIN: LiteralString = """
 # A key that is gone takes its sessions along (ON DELETE CASCADE); one that has expired is looked at
 # here, at every request, so that a session never outlives it.
 FIND: LiteralString = """
-    SELECT s.key_id, s.scopes, s.expires_at, s.created_at, s.tenant_id
+    SELECT s.key_id, k.prefix AS key_prefix, s.scopes, s.expires_at, s.created_at, s.tenant_id
       FROM sessions s
       LEFT JOIN api_keys k ON k.id = s.key_id
      WHERE s.sha256 = $1 AND s.expires_at > now()

@@ -6,6 +6,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
 from rota.errors import InvalidInput
+from rota.tenants import sql as tenants_sql
 from rota.tenants.secrets import cipher
 from rota.tenants.signing import sql
 from rota.tenants.signing.secret import SigningSecret, draw
@@ -60,6 +61,7 @@ class SigningSecrets:
         key = await self._vault.hold_key(tx, tenant_id)
         await sql.retire(tx, tenant_id, overlap=overlap)
         await self._add(tx, tenant_id, key)
+        await tenants_sql.announce_change(tx, tenant_id)
         return await self.of(tx, tenant_id)
 
     async def _make_first(self, tx: Tx, tenant_id: UUID) -> None:
