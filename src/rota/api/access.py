@@ -5,6 +5,7 @@ without a thought is closed and not open. The key comes from the `Authorization`
 nowhere else: a cookie would be sent along by other sites.
 """
 
+from dataclasses import replace
 from http import HTTPStatus
 from typing import Any, Final
 from uuid import UUID
@@ -18,13 +19,16 @@ from litestar.params import SkipValidation
 from rota.api.engine import Engine
 from rota.api.problems import Refused
 from rota.tenants.authenticate import Authenticator
-from rota.tenants.tenant import DEFAULT_NAME, Principal, Scope
+from rota.tenants.tenant import DEFAULT_NAME, Principal, Scope, Via
 
 _OPT: Final = "rota_scope"
 _PUBLIC: Final = "public"
 
 PUBLIC: Final[dict[str, str]] = {_OPT: _PUBLIC}
 """For a route that anybody may call."""
+
+CLI_AGENT: Final = "rota-cli/"
+"""How the User-Agent of the command line begins."""
 
 _CHALLENGE: Final = {"WWW-Authenticate": 'Bearer realm="rota"'}
 
@@ -64,7 +68,8 @@ class Guard:
             raise Refused(
                 HTTPStatus.FORBIDDEN, f"expected a key with the scope {scope}, got one without it"
             )
-        connection.scope["auth"] = principal
+        via = _via(connection)
+        connection.scope["auth"] = principal if via == "api" else replace(principal, via=via)
 
 
 def caller(
@@ -111,6 +116,14 @@ def _key(connection: ASGIConnection[Any, Any, Any, Any]) -> str:
     if scheme.lower() != "bearer" or not key.strip():
         raise _unauthorized("expected the header Authorization: Bearer rota_…, got none")
     return key.strip()
+
+
+def _via(connection: ASGIConnection[Any, Any, Any, Any]) -> Via:
+    """From where the request says that it comes: for the audit trail, and no proof of anything."""
+    agent = connection.headers.get("user-agent", "")
+    if not agent.startswith(CLI_AGENT):
+        return "api"
+    return "apply" if agent.endswith("(apply)") else "cli"
 
 
 def _unauthorized(detail: str) -> Refused:

@@ -12,7 +12,7 @@ from rota.api.once import Done, once
 from rota.api.problems import bad_field
 from rota.api.saying import says
 from rota.db import Tx
-from rota.schedules import backfilling
+from rota.schedules import backfill
 
 
 class BackfillFields(
@@ -43,7 +43,7 @@ async def backfill_schedule(
             raise bad_field(name, "expected an instant with an offset, such as …Z, got none")
 
     async def work(tx: Tx) -> Done:
-        filled = await backfilling.backfill(
+        filled = await backfill.backfill(
             tx, caller.tenant, id_, since=given.from_, until=given.to, slicer=engine.slicer
         )
         items = [_firing(schedule_id, at, filled) for at in range(len(filled.firings))]
@@ -55,7 +55,7 @@ async def backfill_schedule(
 ROUTES = (backfill_schedule,)
 
 
-def _firing(schedule_id: str, at: int, filled: backfilling.Filled) -> views.Firing:
+def _firing(schedule_id: str, at: int, filled: backfill.Filled) -> views.Firing:
     firing_id, slot = filled.firings[at]
     goes = "waiting" if at == 0 and not filled.blocked else "blocked"
     return views.Firing(

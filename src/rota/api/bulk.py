@@ -12,7 +12,8 @@ from rota.api.problems import Refused, refusal, to_problem
 from rota.api.queries import Query
 from rota.db import Tx
 from rota.errors import CallerError
-from rota.schedules import service
+from rota.schedules.create import MAX_MANY, parse_many, store_all, store_each
+from rota.schedules.schedule import NewSchedule
 from rota.time_slicer import SOME, Steps, released
 
 _NAMES = ("items", "schedules")
@@ -28,15 +29,15 @@ async def create_schedules(
 ) -> Response[bytes]:
     """Create up to 10,000 schedules: all or none, or with a result for each."""
     partial = Query(request, "partial").flag("partial") or False
-    items = await bodies.read_items(request, _NAMES, most=service.MAX_MANY)
+    items = await bodies.read_items(request, _NAMES, most=MAX_MANY)
     await engine.charge(caller.tenant, items=len(items))
-    store = service.make_each if partial else service.make_many
-    batch = await service.read_many(
+    store = store_each if partial else store_all
+    batch = await parse_many(
         engine.db,
         caller.tenant,
         items,
         targets=engine.targets,
-        memory=engine.creating.memory(caller.tenant),
+        cache=engine.creates.cache(caller.tenant),
         slicer=engine.slicer,
     )
 
@@ -45,15 +46,15 @@ async def create_schedules(
         return await engine.slicer.run(caller.tenant.id, _done(results))
 
     answer = await once(request, engine, caller, work)
-    await engine.slicer.run(caller.tenant.id, released(items, batch.read))
+    await engine.slicer.run(caller.tenant.id, released(items, batch.parsed))
     return answer
 
 
 ROUTES = (create_schedules,)
 
 
-def _done(results: Sequence[service.Made | CallerError]) -> Steps[Done]:
-    made = sum(isinstance(each, service.Made) for each in results)
+def _done(results: Sequence[NewSchedule | CallerError]) -> Steps[Done]:
+    made = sum(isinstance(each, NewSchedule) for each in results)
     items: list[models.BulkItem] = []
     for at, each in enumerate(results):
         items.append(_result(at, each))
@@ -64,16 +65,15 @@ def _done(results: Sequence[service.Made | CallerError]) -> Steps[Done]:
     return Done(body, HTTPStatus.CREATED if made == len(results) else HTTPStatus.OK)
 
 
-def _result(index: int, each: service.Made | CallerError) -> models.BulkItem:
-    if isinstance(each, service.Made):
-        draft = each.draft
+def _result(index: int, each: NewSchedule | CallerError) -> models.BulkItem:
+    if isinstance(each, NewSchedule):
         return models.BulkItem(
             index=index,
             id=views.schedule_id(each.id),
-            key=draft.key,
-            name=draft.name,
+            key=each.key,
+            name=each.name,
             status=each.status,
-            next_fire_at=None if draft.paused else draft.slot,
+            next_fire_at=None if each.paused else each.slot,
             warnings=list(each.warnings),
         )
     known = refusal(each) or Refused(HTTPStatus.UNPROCESSABLE_ENTITY, str(each))

@@ -85,7 +85,9 @@ async def put_calendar(
     created = await engine.db.run(work, repeatable=True, tenant=tenant_id)
     rearmed, more = 0, False
     if not created:
-        rearmed, more = await rearm.rearm_all(engine.db, engine.clock, tenant_id, name)
+        rearmed, more = await rearm.rearm_all(
+            engine.db, engine.clock, tenant_id, name, actor=caller.actor
+        )
     found = await _found(engine, tenant_id, name)
     saved = CalendarSaved(**msgspec.structs.asdict(_view(found, today)), rearmed=rearmed, more=more)
     return Response(saved, status_code=201 if created else 200)

@@ -23,17 +23,17 @@ from rota.api.problems import bad_field
 from rota.api.saying import says
 from rota.clock import set_or_late
 from rota.db import Tx
-from rota.queue.extend import release
-from rota.queue.finish import Settlement, settle
-from rota.queue.pull import Pulled, next_in, pull
-from rota.queue.states import RECALLS
-from rota.queue.tokens import Tokens
+from rota.queue.complete import Settlement, settle
+from rota.queue.external_claims import Pulled, Tokens, next_in, pull
+from rota.queue.heartbeat import release
+from rota.queue.states import WITHDRAW_REASONS
 from rota.schedules.schedule import Schedule
 from rota.targets import TaskTarget
 from rota.tenants.tenant import Tenant
 from rota.time_slicer import Steps
-from rota.workers import content, sagas
-from rota.workers.request import idempotency_key
+from rota.workers import sagas
+from rota.workers.delivery import message
+from rota.workers.delivery.call_facts import idempotency_key
 
 MAX_LIMIT = 100
 MAX_WAIT = 30
@@ -197,7 +197,7 @@ async def _look(ask: _Ask) -> _Look:
         known: dict[UUID, Schedule | str] = {}
         for at in range(0, len(pulled), _FEW):
             few = [each.claim for each in pulled[at : at + _FEW]]
-            known |= await engine.polls.definitions.of(tx, few)
+            known |= await engine.polls.cache.of_claims(tx, few)
         steps = _sorted(pulled, known, tokens)
         found, ended = await engine.slicer.run(ask.tenant.id, steps)
         if ended:
@@ -250,7 +250,7 @@ def _judged(pulled: Pulled, known: Schedule | str) -> tuple[Pulled, Schedule] | 
 def _end(pulled: Pulled, reason: str) -> Settlement:
     """Not to be begun any more: taken back, or cancelled, while it waited."""
     claim = pulled.claim
-    skipped = reason in RECALLS and claim.attempt == 1
+    skipped = reason in WITHDRAW_REASONS and claim.attempt == 1
     return Settlement(
         claim=claim,
         started_at=None,
@@ -276,7 +276,7 @@ def _view(pulled: Pulled, schedule: Schedule, tokens: Tokens) -> ClaimedFiring:
         claimed_until=claim.claimed_until,
         queue=claim.lane,
         job_type=definition.job_type or "",
-        payload=msgspec.Raw(content.payload(claim, definition)),
+        payload=msgspec.Raw(message.payload(claim, definition)),
         idempotency_key=idempotency_key(claim, definition),
         schedule_key=schedule.key,
         max_attempts=definition.max_attempts,

@@ -24,19 +24,19 @@ from rota.api.once import HEADER, Done, Once, asked, response
 from rota.api.problems import Refused, bad_field
 from rota.db import Tx
 from rota.history import queries
-from rota.queue.claimed import Claimed, claimed, keep
-from rota.queue.finish import Settlement, settle
-from rota.queue.states import RECALLS
-from rota.queue.tokens import Tokens
-from rota.schedules import sql as schedules
+from rota.queue.complete import Settlement, settle
+from rota.queue.external_claims import ExternalClaim, Tokens, claimed, keep
+from rota.queue.states import WITHDRAW_REASONS
+from rota.schedules import schedule as schedules
+from rota.schedules import schedule_cache
 from rota.schedules.definition import ASYNC_TIMEOUT_SECONDS
 from rota.schedules.schedule import Schedule
 from rota.schedules.values import wrong_with_json
 from rota.targets.task import RESERVED_QUEUES
-from rota.workers import completing, definitions, sagas
-from rota.workers.callback import TOKEN_HEADER
-from rota.workers.calls import Reply
-from rota.workers.reported import without_secrets
+from rota.workers import completing, sagas
+from rota.workers.caller import Reply
+from rota.workers.delivery.call_facts import TOKEN_HEADER
+from rota.workers.delivery.reported import without_secrets
 
 MAX_RESULT = 64 * 1024
 _MAX_ERROR = 2_000
@@ -117,7 +117,7 @@ async def extend_firing(
         if not held.is_detached and claim.lane in RESERVED_QUEUES:
             return _Said(_running(held, claim.claimed_until))
         reason = claim.cancel_reason
-        if reason is not None and reason not in RECALLS:
+        if reason is not None and reason not in WITHDRAW_REASONS:
             # This is how whoever does the work learns of it: it ends here, and is theirs no more.
             held, schedule = await _stepped(tx, held)
             ended = completing.cancelled(held, reason, now=await schedules.now(tx))
@@ -190,7 +190,7 @@ async def _meant(tx: Tx, engine: Engine, firing_id: str, token: str | None) -> t
     return id_, attempt
 
 
-async def _held(tx: Tx, engine: Engine, firing_id: str, token: str | None) -> Claimed:
+async def _held(tx: Tx, engine: Engine, firing_id: str, token: str | None) -> ExternalClaim:
     """The claim that the token is of; one and the same refusal for whoever has none of its."""
     # Before any row is looked for: strangers learn nothing, and lock nothing.
     id_, attempt = await _meant(tx, engine, firing_id, token)
@@ -211,7 +211,7 @@ async def _held(tx: Tx, engine: Engine, firing_id: str, token: str | None) -> Cl
     raise _too_late(f"the firing has ended; it is {found.status}{why}")
 
 
-async def _settled(tx: Tx, held: Claimed, settlement: Settlement) -> _Said:
+async def _settled(tx: Tx, held: ExternalClaim, settlement: Settlement) -> _Said:
     await settle(tx, held.worker, [settlement])
     status, retry_at = settlement.status, settlement.retry_at
     if retry_at is not None and held.claim.cancel_reason is not None:
@@ -227,7 +227,7 @@ async def _settled(tx: Tx, held: Claimed, settlement: Settlement) -> _Said:
     return _Said(answer, event)
 
 
-def _running(held: Claimed, until: datetime) -> models.Completion:
+def _running(held: ExternalClaim, until: datetime) -> models.Completion:
     return models.Completion(
         id=views.firing_id(held.claim.id),
         attempt=held.claim.attempt,
@@ -236,7 +236,7 @@ def _running(held: Claimed, until: datetime) -> models.Completion:
     )
 
 
-async def _usual(tx: Tx, held: Claimed) -> float:
+async def _usual(tx: Tx, held: ExternalClaim) -> float:
     """For how many seconds it is extended unless its worker says otherwise."""
     if not held.is_detached:
         return VISIBILITY
@@ -244,10 +244,10 @@ async def _usual(tx: Tx, held: Claimed) -> float:
     return schedule.definition.async_timeout_seconds if schedule else ASYNC_TIMEOUT_SECONDS
 
 
-async def _stepped(tx: Tx, held: Claimed) -> tuple[Claimed, Schedule | None]:
+async def _stepped(tx: Tx, held: ExternalClaim) -> tuple[ExternalClaim, Schedule | None]:
     """The claim and its schedule; of one that goes through steps, as its step has them."""
     id_ = held.claim.schedule_id
-    known = (await definitions.load(tx, [id_])).get(id_)
+    known = (await schedule_cache.load(tx, [id_])).get(id_)
     claim, schedule = sagas.at_step(held.claim, known)
     return replace(held, claim=claim), schedule
 

@@ -7,7 +7,7 @@ from rota.api.given import AnyRequest, Caller, Named, TheEngine
 from rota.api.once import Done, once
 from rota.api.pausing import PauseOneFields
 from rota.db import Tx
-from rota.schedules import service
+from rota.schedules import pause, run_now, update
 
 
 @post("/v1/schedules/{schedule_id:str}/pause", status_code=200, opt=access.needs("write"))
@@ -19,7 +19,7 @@ async def pause_schedule(
     given = await bodies.read_as(request, PauseOneFields, optional=True)
 
     async def work(tx: Tx) -> Done:
-        await service.pause(tx, caller.tenant, id_, reason=given.reason, until=given.until)
+        await pause.pause(tx, caller.tenant, id_, reason=given.reason, until=given.until)
         return Done(await schedules.shown(tx, caller, id_))
 
     return await once(request, engine, caller, work, repeatable=True)
@@ -34,7 +34,7 @@ async def resume_schedule(
     await bodies.require_none(request)
 
     async def work(tx: Tx) -> Done:
-        await service.resume(tx, caller.tenant, id_)
+        await update.resume(tx, caller.tenant, id_)
         return Done(await schedules.shown(tx, caller, id_))
 
     return await once(request, engine, caller, work, repeatable=True)
@@ -49,9 +49,7 @@ async def trigger_schedule(
     given = await bodies.read_as(request, models.TriggerFields, optional=True)
 
     async def work(tx: Tx) -> Done:
-        run = await service.trigger_now(
-            tx, caller.tenant, id_, payload=given.payload, triggered_by="api"
-        )
+        run = await run_now.trigger_now(tx, caller.tenant, id_, payload=given.payload)
         firing = views.Firing(
             id=views.firing_id(run.id),
             schedule_id=views.schedule_id(run.schedule_id),

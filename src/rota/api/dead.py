@@ -14,14 +14,15 @@ from rota.api.queries import Query
 from rota.db import Tx
 from rota.history import queries
 from rota.queue import replay
-from rota.queue.cancel import cancel
-from rota.queue.states import RECALLS
-from rota.schedules import replaying
+from rota.queue.enqueue import NewFiring
+from rota.queue.states import WITHDRAW_REASONS
+from rota.queue.withdraw import cancel
+from rota.schedules.replay import MAX_MANY, replay_many, replay_one
 from rota.tenants.tenant import Principal
 
 CANCELLED = "cancelled by request"
 _MAX_REASON = 200
-_OWN_REASONS = RECALLS | {"overlap"}
+_OWN_REASONS = WITHDRAW_REASONS | {"overlap"}
 _CONTROL = re.compile(r"[\x00-\x1f\x7f\u2028\u2029\ud800-\udfff]")
 
 
@@ -58,12 +59,12 @@ async def list_dead(request: AnyRequest, engine: TheEngine, caller: Caller) -> m
 async def replay_dead(request: AnyRequest, engine: TheEngine, caller: Caller) -> Response[bytes]:
     """Repeat the dead letters that fit and have no replay yet, or the firings named."""
     given = await bodies.read_as(request, models.ReplayFields, optional=True)
-    limit = replaying.MAX_MANY if given.limit is None else given.limit
-    if not 1 <= limit <= replaying.MAX_MANY:
-        raise bad_field("limit", f"expected a number from 1 to {replaying.MAX_MANY}, got {limit}")
+    limit = MAX_MANY if given.limit is None else given.limit
+    if not 1 <= limit <= MAX_MANY:
+        raise bad_field("limit", f"expected a number from 1 to {MAX_MANY}, got {limit}")
 
     await engine.charge(caller.tenant, items=limit if given.ids is None else len(given.ids))
-    made: list[replay.Replay] = []
+    made: list[NewFiring] = []
 
     async def work(tx: Tx) -> Done:
         if given.ids is not None:
@@ -71,7 +72,9 @@ async def replay_dead(request: AnyRequest, engine: TheEngine, caller: Caller) ->
         else:
             found = await _fitting(tx, caller, given, limit + 1)
             found, more = found[:limit], len(found) > limit
-        made[:] = await replaying.replay_many(tx, caller.tenant, found)
+        made[:] = await replay_many(tx, caller.tenant, found)
+        # Left where their schedules' queues are full.
+        more = more or (given.ids is None and len(made) < len(found))
         items = [views.firing_id(each.id) for each in made]
         return Done(models.ReplayResult(replayed=len(items), items=items, more=more), 202)
 
@@ -89,14 +92,14 @@ async def replay_firing(
     id_ = paths.firing_id(firing_id)
 
     await bodies.require_none(request)
-    made: list[replay.Replay] = []
+    made: list[NewFiring] = []
 
     async def work(tx: Tx) -> Done:
         firing = await firings.find(tx, caller, id_)
         if firing.is_live:
             raise _conflict(f"expected a firing that has ended, got one that is {firing.status}")
         origin = (await replay.origins(tx, caller.tenant.id, [id_]))[id_]
-        made[:] = [await replaying.replay_one(tx, caller.tenant, origin)]
+        made[:] = [await replay_one(tx, caller.tenant, origin)]
         return Done(_view(made[0]), 202)
 
     def after(_: Done) -> None:
@@ -117,7 +120,7 @@ async def cancel_firing(
     async def work(tx: Tx) -> Done:
         # Not ours: not found, whatever state it is in.
         await firings.find(tx, caller, id_)
-        answer = await cancel(tx, id_, reason)
+        answer = (await cancel(tx, [id_], reason)).get(id_)
         firing = await firings.find(tx, caller, id_)
         if answer is None:
             raise _conflict(
@@ -156,8 +159,8 @@ async def _named(tx: Tx, caller: Principal, given: models.ReplayFields) -> list[
     if given.schedule_id or given.since or given.until or given.limit:
         raise bad_field("ids", "expected either ids or a filter, got both")
     texts = list(dict.fromkeys(given.ids or []))
-    if not 1 <= len(texts) <= replaying.MAX_MANY:
-        raise bad_field("ids", f"expected 1 to {replaying.MAX_MANY} ids, got {len(texts)}")
+    if not 1 <= len(texts) <= MAX_MANY:
+        raise bad_field("ids", f"expected 1 to {MAX_MANY} ids, got {len(texts)}")
     wanted = [paths.firing_id(text) for text in texts]
     found = await replay.origins(tx, caller.tenant.id, wanted)
     wrong = tuple(
@@ -171,19 +174,19 @@ async def _named(tx: Tx, caller: Principal, given: models.ReplayFields) -> list[
     return [found[id_] for id_ in wanted]
 
 
-def _view(made: replay.Replay) -> views.Firing:
+def _view(made: NewFiring) -> views.Firing:
     return views.Firing(
         id=views.firing_id(made.id),
         schedule_id=views.schedule_id(made.schedule_id),
         scheduled_for=made.scheduled_for,
-        status=made.status,
+        status=made.state,
         reason=made.reason,
-        triggered_by="api",
-        replay_of=views.firing_id(made.replay_of),
+        triggered_by=made.triggered_by,
+        replay_of=None if made.replay_of is None else views.firing_id(made.replay_of),
     )
 
 
-def _replayed(caller: Principal, made: list[replay.Replay]) -> FiringsReplayed:
+def _replayed(caller: Principal, made: list[NewFiring]) -> FiringsReplayed:
     return FiringsReplayed(
         tenant_id=caller.tenant.id, count=len(made), first=made[0].id if made else None
     )

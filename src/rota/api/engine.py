@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from rota.api.polls import Polls
-from rota.schedules.gathering import Gatherer
+from rota.schedules.create_batcher import CreateBatcher
 from rota.targets import TargetPolicy
 from rota.tenants.request_pace import ITEMS
 from rota.tenants.secrets import Rings, Vault
@@ -51,8 +51,8 @@ class Engine:
     """Figures for Prometheus, with their media type; None when they are off."""
     slicer: TimeSlicer = field(default_factory=TimeSlicer)
     """Computes for requests, a little at a time."""
-    creating: Gatherer = field(init=False)
-    """Creates single schedules, those of many requests at a time."""
+    creates: CreateBatcher = field(init=False)
+    """Creates single schedules, those of concurrent requests in one transaction."""
 
     async def charge(self, tenant: Tenant, *, items: int) -> None:
         """Count a request for so many items by what it costs; `TooManyRequests` if too much."""
@@ -64,5 +64,5 @@ class Engine:
         return self.apprise_for_all or (self.apprise and tenant.is_operators)
 
     def __post_init__(self) -> None:
-        gatherer = Gatherer(self.db, shards=self.shards, targets=self.targets)
-        object.__setattr__(self, "creating", gatherer)
+        creates = CreateBatcher(self.db, shards=self.shards, targets=self.targets)
+        object.__setattr__(self, "creates", creates)

@@ -14,7 +14,7 @@ from rota.db import Tx
 from rota.history import stats
 from rota.leases import standing
 from rota.queue import circuits
-from rota.timers import lag
+from rota.timers import lags
 
 _MAX_CIRCUITS = 1_000
 
@@ -99,7 +99,7 @@ async def get_cluster(request: AnyRequest, engine: TheEngine, caller: Caller) ->
     access.require_operator(caller)
 
     async def work(tx: Tx) -> ClusterShown:
-        behind = await lag.lags(tx)
+        behind = await lags(tx)
         return ClusterShown(
             now=await tx.fetch_value("SELECT clock_timestamp()"),
             nodes=[_node(each) for each in await standing.nodes(tx)],

@@ -17,4 +17,6 @@ async def metrics(engine: TheEngine) -> Response[bytes]:
             HTTPStatus.NOT_FOUND, "metrics are off here; the operator's setting `metrics` says so"
         )
     kind, content = await engine.metrics()
+    # The framework adds the charset.
+    kind = kind.removesuffix("; charset=utf-8")
     return Response(content, media_type=kind, headers={"Cache-Control": "no-store"})

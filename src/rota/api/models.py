@@ -8,7 +8,7 @@ import msgspec
 from rota.api.problems import Problem
 from rota.api.saying import says
 from rota.schedules.definition import Definition
-from rota.schedules.replaying import MAX_MANY
+from rota.schedules.replay import MAX_MANY
 from rota.targets.celery import PATTERN
 from rota.tenants.fields import (
     FASTEST,
@@ -119,6 +119,7 @@ _READ_ONLY: dict[str, Any] = {
     "status_reason": {"type": ["string", "null"]},
     "paused_until": {"type": ["string", "null"], "format": "date-time"},
     "next_fire_at": {"type": ["string", "null"], "format": "date-time"},
+    "next_due_at": {"type": ["string", "null"], "format": "date-time"},
     "last_fire_at": {"type": ["string", "null"], "format": "date-time"},
     "last_status": {"type": ["string", "null"]},
     "monitor_state": {"enum": ["waiting", "up", "late", "down", None]},
@@ -128,6 +129,8 @@ _READ_ONLY: dict[str, Any] = {
     "version": {"type": "integer"},
     "created_at": {"type": "string", "format": "date-time"},
     "updated_at": {"type": "string", "format": "date-time"},
+    "created_by": {"type": ["string", "null"]},
+    "updated_by": {"type": ["string", "null"]},
 }
 
 
@@ -194,6 +197,8 @@ def schedule_schemas() -> dict[str, Any]:
         },
         "SchedulePage": _page("Schedule"),
         "FiringPage": _page("Firing"),
+        "AuditPage": _page("AuditEntry"),
+        "SlotAuditPage": _page("SlotAudit"),
         "AttemptPage": _page("Attempt"),
         "TenantPage": _page("Tenant"),
         "KeyPage": _page("Key"),

@@ -161,7 +161,10 @@ async def once(
         return await keyed.keep(tx, done), done
 
     answer, done = await engine.db.run(
-        carried_out, repeatable=repeatable or keyed is not None, tenant=tenant
+        carried_out,
+        repeatable=repeatable or keyed is not None,
+        tenant=tenant,
+        actor=caller.actor,
     )
     if done is not None and after is not None:
         after(done)

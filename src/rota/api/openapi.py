@@ -13,6 +13,7 @@ import msgspec
 
 from rota.api import described, models, views
 from rota.api.alerts import Alert
+from rota.api.audit import AuditEntry
 from rota.api.backfill import Backfilled, BackfillFields
 from rota.api.calendars import Calendar, CalendarFields, CalendarSaved
 from rota.api.channels import Channel, ChannelChanges, ChannelFields, Notification
@@ -34,6 +35,7 @@ from rota.api.problems import Problem
 from rota.api.secrets import Secret, SecretFields
 from rota.api.sign_in_links import SignInLink
 from rota.api.signing import RotateFields, SigningSecretShown
+from rota.api.slot_audit import SlotAudit
 from rota.api.slots import PreviewFields, Upcoming
 from rota.version import __version__
 
@@ -47,6 +49,8 @@ _STRUCTS = (
     Upcoming,
     PreviewFields,
     Why,
+    AuditEntry,
+    SlotAudit,
     views.Firing,
     views.Attempt,
     views.Tenant,
@@ -93,7 +97,7 @@ _STRUCTS = (
 )
 
 
-_INSTANT = re.compile(r"(_at|_until|_for|_slot)$|^(now|at|until|utc|deadline)$")
+_INSTANT = re.compile(r"(_at|_until|_for|_slot)$|^(now|at|since|until|utc|deadline)$")
 
 
 @cache

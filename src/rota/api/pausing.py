@@ -20,11 +20,12 @@ from rota.api.given import AnyRequest, Caller, TheEngine
 from rota.api.once import Done, Once, asked, kept_afterwards
 from rota.api.saying import says
 from rota.db import Tx
-from rota.schedules import sql, together
-from rota.schedules.pausing import MAX_REASON, check_future, one_line
-from rota.schedules.together import Part, Wish
+from rota.schedules import bulk_pause
+from rota.schedules import schedule as schedules
+from rota.schedules.bulk_pause import BatchResult, PauseRequest
+from rota.schedules.pause import MAX_REASON, check_future, one_line
 from rota.tenants.request_pace import TooManyRequests
-from rota.tenants.tenant import Tenant
+from rota.tenants.tenant import Principal
 
 BUDGET: Final = timedelta(seconds=8)
 """How long a call works before it says that there is more."""
@@ -78,12 +79,12 @@ async def pause_all(request: AnyRequest, engine: TheEngine, caller: Caller) -> R
         return earlier
     if given.until is not None:
         await _check_future(engine, given.until)
-    wish = Wish(tenant_id=caller.tenant.id, tag=tag, reason=reason, until=given.until)
+    wanted = PauseRequest(tenant_id=caller.tenant.id, tag=tag, reason=reason, until=given.until)
     ends_at = engine.clock.monotonic() + BUDGET.total_seconds()
     # Before the others are paused, which need none of it.
-    renewed = await _in_parts(engine, caller.tenant, together.renew_some, wish, ends_at)
-    paused = await _in_parts(engine, caller.tenant, together.pause_some, wish, ends_at)
-    engine.bus.publish(SchedulesPaused(tenant_id=wish.tenant_id, tag=tag, count=paused.changed))
+    renewed = await _in_parts(engine, caller, bulk_pause.renew_some, wanted, ends_at)
+    paused = await _in_parts(engine, caller, bulk_pause.pause_some, wanted, ends_at)
+    engine.bus.publish(SchedulesPaused(tenant_id=wanted.tenant_id, tag=tag, count=paused.changed))
     result = PauseResult(
         paused=paused.changed,
         renewed=renewed.changed,
@@ -100,10 +101,10 @@ async def resume_all(request: AnyRequest, engine: TheEngine, caller: Caller) -> 
     keyed = await asked(request, caller.tenant.id)
     if (earlier := await _earlier(engine, keyed)) is not None:
         return earlier
-    wish = Wish(tenant_id=caller.tenant.id, tag=tag)
+    wanted = PauseRequest(tenant_id=caller.tenant.id, tag=tag)
     ends_at = engine.clock.monotonic() + BUDGET.total_seconds()
-    done = await _in_parts(engine, caller.tenant, together.resume_some, wish, ends_at)
-    engine.bus.publish(SchedulesResumed(tenant_id=wish.tenant_id, tag=tag, count=done.changed))
+    done = await _in_parts(engine, caller, bulk_pause.resume_some, wanted, ends_at)
+    engine.bus.publish(SchedulesResumed(tenant_id=wanted.tenant_id, tag=tag, count=done.changed))
     result = ResumeResult(
         resumed=done.changed, completed=done.completed, more=done.last is not None
     )
@@ -123,34 +124,37 @@ async def _earlier(engine: Engine, keyed: Once | None) -> Response[bytes] | None
 class _Step(Protocol):
     """One batch of work."""
 
-    def __call__(self, tx: Tx, wish: Wish, *, after: UUID) -> Awaitable[Part]: ...
+    def __call__(self, tx: Tx, request: PauseRequest, *, after: UUID) -> Awaitable[BatchResult]: ...
 
 
 async def _in_parts(
-    engine: Engine, tenant: Tenant, step: _Step, wish: Wish, ends_at: float
-) -> Part:
+    engine: Engine, caller: Principal, step: _Step, wanted: PauseRequest, ends_at: float
+) -> BatchResult:
     """Batch after batch until nothing is left or the time is up; each is committed by itself."""
     changed = completed = 0
-    after = together.START
+    after = bulk_pause.START
     while True:
         # Made twice it does no more than once: what is done is not found again.
         part = await engine.db.run(
-            partial(step, wish=wish, after=after), repeatable=True, tenant=wish.tenant_id
+            partial(step, request=wanted, after=after),
+            repeatable=True,
+            tenant=wanted.tenant_id,
+            actor=caller.actor,
         )
         changed += part.changed
         completed += part.completed
         if part.last is None or engine.clock.monotonic() >= ends_at:
-            return Part(changed, part.last, completed)
+            return BatchResult(changed, part.last, completed)
         try:
-            await engine.charge(tenant, items=together.BATCH)
+            await engine.charge(caller.tenant, items=bulk_pause.BATCH)
         except TooManyRequests:
             # What is done is done; the same call again goes on when the tenant may.
-            return Part(changed, part.last, completed)
+            return BatchResult(changed, part.last, completed)
         after = part.last
 
 
 async def _check_future(engine: Engine, until: datetime) -> None:
-    check_future(until, await engine.db.run(sql.now, read_only=True))
+    check_future(until, await engine.db.run(schedules.now, read_only=True))
 
 
 def _line(field: str, text: str | None, most: int) -> str | None:

@@ -16,8 +16,8 @@ from uuid import UUID, uuid4
 
 from rota.api.problems import Refused
 from rota.db import Cause
-from rota.workers.definitions import Definitions
-from rota.workers.news import QUEUE
+from rota.db.locks import QUEUE
+from rota.schedules.schedule_cache import ScheduleCache
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable
@@ -46,7 +46,7 @@ class Polls:
         self.worker: Final[UUID] = uuid4()
         """Holds what this process hands out. It has no row in `nodes`: what it holds is not lost
         with the process, but only when its time runs out."""
-        self.definitions = Definitions()
+        self.cache = ScheduleCache()
         self.is_closed = False
         self._most = most
         self._most_of_tenant = most_of_tenant

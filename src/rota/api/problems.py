@@ -179,7 +179,7 @@ def handler(bus: Bus, *, page: Handler | None = None) -> Handler:
             return page(request, error)
         known = refusal(error)
         if known is None:
-            path = request.url.path
+            path = request.scope["path"]
             bus.publish(RequestFailed(method=request.method, path=path, error=error))
             sentence = "a fault of the server; it has been logged"
             known = Refused(HTTPStatus.INTERNAL_SERVER_ERROR, sentence)
@@ -193,7 +193,7 @@ def _is_lost(request: Request[Any, Any, Any], error: Exception) -> bool:
     return (
         isinstance(error, NotFoundException)
         and "text/html" in request.headers.get("accept", "")
-        and not request.url.path.startswith("/v1")
+        and not request.scope["path"].startswith("/v1")
     )
 
 

@@ -11,7 +11,8 @@ from rota.api.once import HEADER, Done, once, response
 from rota.api.problems import not_found
 from rota.api.queries import Query
 from rota.db import Tx
-from rota.schedules import after_links, service
+from rota.schedules import after_links, create, secret_names, update
+from rota.schedules import list as listing
 from rota.tenants.tenant import Principal
 
 _BY_KEY = "/v1/schedules/by-key/"
@@ -27,13 +28,15 @@ async def create_schedule(
     fields = await bodies.read_object(request)
     if HEADER not in request.headers and fields.get("monitor") is None:
         # Nothing to be kept or read with it, so it may share a transaction with others.
-        return response(_created(await engine.creating.create(caller.tenant, fields)))
+        return response(
+            _created(await engine.creates.create(caller.tenant, fields, actor=caller.actor))
+        )
     ping_key = None
     if fields.get("monitor") is not None:
         ping_key = await monitors.ping_key(engine, caller)
 
     async def work(tx: Tx) -> Done:
-        done = await service.create(
+        done = await create.create(
             tx, caller.tenant, fields, shards=engine.shards, targets=engine.targets
         )
         answer = await saved(tx, caller, done)
@@ -51,7 +54,7 @@ async def list_schedules(request: AnyRequest, engine: TheEngine, caller: Caller)
     A page ends early after 2 MB of definitions; its cursor goes on from there.
     """
     query = Query(request, *_FILTERS, "limit", "cursor")
-    wanted = service.Filter(
+    wanted = listing.Filter(
         status=query.choice("status", _STATUSES),
         enabled=query.flag("enabled"),
         job_type=query.text("job_type"),
@@ -64,8 +67,8 @@ async def list_schedules(request: AnyRequest, engine: TheEngine, caller: Caller)
     await engine.charge(caller.tenant, items=limit)
     after = cursors.decode(query.text("cursor"), UUID)
 
-    async def work(tx: Tx) -> service.Page:
-        return await service.page(tx, caller.tenant.id, wanted, after=after, limit=limit)
+    async def work(tx: Tx) -> listing.Page:
+        return await listing.page(tx, caller.tenant.id, wanted, after=after, limit=limit)
 
     page = await engine.db.run(
         work, isolation="repeatable_read", read_only=True, tenant=caller.tenant.id
@@ -103,12 +106,12 @@ async def update_schedule(
 
     async def work(tx: Tx) -> Response[dict[str, Any]]:
         await versions.require(tx, caller, id_, wanted)
-        done = await service.update(tx, caller.tenant, id_, changes, targets=engine.targets)
+        done = await update.update(tx, caller.tenant, id_, changes, targets=engine.targets)
         answer = await saved(tx, caller, done)
         answer = monitors.with_ping_url(answer, ping_key, engine, request)
         return Response(answer, headers=versions.tag(done.schedule.version))
 
-    return await engine.db.run(work, tenant=caller.tenant.id)
+    return await engine.db.run(work, tenant=caller.tenant.id, actor=caller.actor)
 
 
 @delete("/v1/schedules/{schedule_id:str}", opt=access.needs("write"))
@@ -121,9 +124,9 @@ async def delete_schedule(
 
     async def work(tx: Tx) -> None:
         await versions.require(tx, caller, id_, wanted)
-        await service.delete(tx, caller.tenant, id_)
+        await update.delete(tx, caller.tenant, id_)
 
-    await engine.db.run(work, tenant=caller.tenant.id)
+    await engine.db.run(work, tenant=caller.tenant.id, actor=caller.actor)
 
 
 @put("/v1/schedules/by-key/{key:path}", opt=access.needs("write"))
@@ -140,7 +143,7 @@ async def put_schedule(
 
     async def work(tx: Tx) -> Response[dict[str, Any]]:
         await versions.require(tx, caller, key, wanted)
-        done = await service.upsert_by_key(
+        done = await update.upsert_by_key(
             tx, caller.tenant, key, fields, shards=engine.shards, targets=engine.targets
         )
         status = 201 if done.outcome == "created" else 200
@@ -151,7 +154,9 @@ async def put_schedule(
 
     # Putting the same twice is putting it once, so a commit in doubt may simply be tried again;
     # not when it was to be of a version, which the first time has changed.
-    return await engine.db.run(work, repeatable=wanted is None, tenant=caller.tenant.id)
+    return await engine.db.run(
+        work, repeatable=wanted is None, tenant=caller.tenant.id, actor=caller.actor
+    )
 
 
 ROUTES = (
@@ -164,15 +169,16 @@ ROUTES = (
 )
 
 
-def _created(done: service.Saved) -> Done:
+def _created(done: create.Saved) -> Done:
     """A new schedule, as it would be read: nothing can have come of it yet."""
-    answer = views.schedule(service.fresh(done)) | {"warnings": list(done.warnings)}
+    answer = views.schedule(listing.from_saved(done))
+    answer["warnings"] = list(done.warnings)
     return Done(answer, 201, versions.tag(done.schedule.version))
 
 
-async def standing(tx: Tx, caller: Principal, schedule_id: UUID) -> service.Standing:
+async def standing(tx: Tx, caller: Principal, schedule_id: UUID) -> listing.Standing:
     """The caller's schedule; not found when the caller has none of this id."""
-    found = await service.find(tx, caller.tenant.id, schedule_id)
+    found = await listing.find(tx, caller.tenant.id, schedule_id)
     if found is None:
         raise not_found("schedule")
     return found
@@ -181,10 +187,13 @@ async def standing(tx: Tx, caller: Principal, schedule_id: UUID) -> service.Stan
 async def shown(tx: Tx, caller: Principal, schedule_id: UUID) -> dict[str, Any]:
     """The caller's schedule as it is seen."""
     found = await standing(tx, caller, schedule_id)
-    unmet = await after_links.warnings(tx, found.schedule)
+    unmet = [
+        *await after_links.warnings(tx, found.schedule),
+        *await secret_names.warnings(tx, found.schedule),
+    ]
     return views.schedule(found) | ({"warnings": unmet} if unmet else {})
 
 
-async def saved(tx: Tx, caller: Principal, done: service.Saved) -> dict[str, Any]:
+async def saved(tx: Tx, caller: Principal, done: create.Saved) -> dict[str, Any]:
     """A schedule just written, with what there is to say about it."""
     return await shown(tx, caller, done.schedule.id) | {"warnings": list(done.warnings)}

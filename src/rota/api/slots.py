@@ -1,7 +1,7 @@
 """When things will happen: `next` and `preview`."""
 
-from datetime import datetime
-from typing import Annotated
+from datetime import datetime, timedelta
+from typing import Annotated, cast
 
 import msgspec
 from litestar import Response, get, post
@@ -15,19 +15,22 @@ from rota.api.queries import Query
 from rota.api.saying import says
 from rota.db import Tx
 from rota.errors import InvalidInput
+from rota.schedules import next_slot
 from rota.schedules.calendars import service as calendars
 from rota.tenants.tenant import Principal
 from rota.time_slicer import Steps
-from rota.triggers.at import parse_instant
+from rota.triggers.at import NamedInstants, named
 from rota.triggers.calendars import Days, Filtered
 from rota.triggers.english import explain
+from rota.triggers.interval import Interval
 from rota.triggers.limits import require_future
-from rota.triggers.parse import parse
+from rota.triggers.parse import Kind, kind, read_as
 from rota.triggers.preview import MAX_COUNT, each_slot
 from rota.triggers.trigger import Trigger
 from rota.triggers.warnings import warnings
 from rota.triggers.zones import zone
 
+_NONE = timedelta()
 _TRIGGERS = ("when", "cron_expr", "interval", "run_at", "rrule", "text")
 
 
@@ -71,7 +74,8 @@ async def next_slots(
     trigger = found.schedule.slots
     given = query.text("after")
     after = instant(given, "after", trigger.timezone) if given else engine.clock.now()
-    return await engine.slicer.run(caller.tenant.id, _upcoming(trigger, after, count))
+    spread = next_slot.spread(found.schedule)
+    return await engine.slicer.run(caller.tenant.id, _upcoming(trigger, after, count, spread))
 
 
 @post("/v1/preview", status_code=200, opt=access.needs("read"))
@@ -103,9 +107,11 @@ def _trigger(fields: PreviewFields, now: datetime) -> Trigger:
         raise bad_field(given[0] if given else "when", f"expected exactly one trigger, got {got}")
     name = given[0]
     value: str | float = getattr(fields, name)
-    written = value if isinstance(value, str) else f"{value} seconds"
     try:
-        return parse(written, fields.timezone, now=now)
+        if isinstance(value, str):
+            written = kind(value) if name == "when" else cast("Kind", name)
+            return read_as(written, value, fields.timezone, now)
+        return Interval.parse(value, fields.timezone or "UTC")
     except InvalidInput as error:
         # Named as the caller named it; the trigger's own word for a part of it is in the message.
         zone_is_wrong = error.field == "timezone"
@@ -122,10 +128,14 @@ async def _days(engine: Engine, caller: Principal, name: str) -> Days:
     return await engine.db.run(work, read_only=True, tenant=caller.tenant.id)
 
 
-def _upcoming(trigger: Trigger, after: datetime, count: int) -> Steps[Upcoming]:
+def _upcoming(
+    trigger: Trigger, after: datetime, count: int, spread: timedelta = _NONE
+) -> Steps[Upcoming]:
     slots: list[views.Slot] = []
     for slot in each_slot(trigger, after=after, count=count):
-        slots.append(views.Slot(utc=slot.instant, local=slot.local.isoformat(), note=slot.note))
+        due_at = slot.instant + spread if spread else None
+        local = slot.local.isoformat()
+        slots.append(views.Slot(utc=slot.instant, local=local, note=slot.note, due_at=due_at))
         yield
     return Upcoming(
         explanation=explain(trigger),
@@ -137,11 +147,16 @@ def _upcoming(trigger: Trigger, after: datetime, count: int) -> Steps[Upcoming]:
 
 def instant(text: str, field: str, timezone: str) -> datetime:
     """The instant that a text names; without an offset, on the wall clock of the zone."""
+    return named_instants(text, field, timezone).instants[0]
+
+
+def named_instants(text: str, field: str, timezone: str) -> NamedInstants:
+    """The same, with the second instant of a local time that clocks repeat."""
     try:
         in_zone = zone(timezone)
     except InvalidInput as error:
         raise bad_field("timezone", error.message) from error
     try:
-        return parse_instant(text, in_zone)
+        return named(text, in_zone)
     except InvalidInput as error:
         raise bad_field(field, error.message) from error

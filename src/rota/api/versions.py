@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from rota.schedules import service
+from rota.schedules import update
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -45,4 +45,4 @@ def wanted(request: AnyRequest) -> Wanted | None:
 async def require(tx: Tx, caller: Principal, named: UUID | str, wish: Wanted | None) -> None:
     """Go on only if the caller's schedule is as the If-Match wants it."""
     if wish is not None:
-        await service.require_version(tx, caller.tenant, named, wish.versions)
+        await update.require_version(tx, caller.tenant, named, wish.versions)

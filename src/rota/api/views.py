@@ -11,7 +11,7 @@ from rota import durations, ids
 from rota.history import firing as history
 from rota.schedules.definition import Definition
 from rota.schedules.fields import write
-from rota.schedules.reading import Standing
+from rota.schedules.list import Standing
 from rota.tenants import tenant as tenants
 from rota.tenants.sql import KeyInfo
 from rota.tenants.tenant import Scope
@@ -21,6 +21,9 @@ T = TypeVar("T")
 
 EXCERPT = 500
 """Characters of a result that a list shows."""
+
+_FIELDS: dict[str, Any] = dict.fromkeys(Definition.__struct_fields__)
+"""Every field there is, so that a program need not ask which are there."""
 
 
 class StepShown(msgspec.Struct, frozen=True, kw_only=True):
@@ -81,6 +84,8 @@ class Slot(msgspec.Struct, frozen=True, kw_only=True):
     utc: datetime
     local: str
     note: str | None = None
+    due_at: datetime | None = None
+    """When it is due, where jitter or a fire window of the schedule makes that later."""
 
 
 class Tenant(msgspec.Struct, frozen=True, kw_only=True):
@@ -161,33 +166,32 @@ def _of_key(info: KeyInfo) -> dict[str, Any]:
 def schedule(standing: Standing) -> dict[str, Any]:
     """A schedule with every field it was made of, and where it stands."""
     schedule = standing.schedule
-    # Every field there is, so that a program need not ask which are there.
-    made_of: dict[str, Any] = dict.fromkeys(Definition.__struct_fields__)
-    return (
-        made_of
-        | write(schedule.definition)
-        | {
-            "id": schedule_id(schedule.id),
-            "key": schedule.key,
-            "name": schedule.name,
-            "status": schedule.status,
-            "status_reason": standing.status_reason,
-            "paused_until": standing.paused_until,
-            # How it is, not how it was asked to begin.
-            "enabled": schedule.status != "paused",
-            "next_fire_at": standing.next_fire_at,
-            "last_fire_at": standing.last_fire_at,
-            "last_status": standing.last_status,
-            "monitor_state": standing.monitor_state,
-            "expected_at": standing.expected_at,
-            "last_ping_at": standing.last_ping_at,
-            # Shown with a single schedule alone, and to those who may write.
-            "ping_url": None,
-            "version": schedule.version,
-            "created_at": schedule.created_at,
-            "updated_at": schedule.updated_at,
-        }
-    )
+    return {
+        **_FIELDS,
+        **write(schedule.definition),
+        "id": schedule_id(schedule.id),
+        "key": schedule.key,
+        "name": schedule.name,
+        "status": schedule.status,
+        "status_reason": standing.status_reason,
+        "paused_until": standing.paused_until,
+        # How it is, not how it was asked to begin.
+        "enabled": schedule.status != "paused",
+        "next_fire_at": standing.next_fire_at,
+        "next_due_at": standing.next_due_at,
+        "last_fire_at": standing.last_fire_at,
+        "last_status": standing.last_status,
+        "monitor_state": standing.monitor_state,
+        "expected_at": standing.expected_at,
+        "last_ping_at": standing.last_ping_at,
+        # Shown with a single schedule alone, and to those who may write.
+        "ping_url": None,
+        "version": schedule.version,
+        "created_at": schedule.created_at,
+        "updated_at": schedule.updated_at,
+        "created_by": standing.created_by,
+        "updated_by": standing.updated_by,
+    }
 
 
 def firing(each: history.Firing, *, brief: bool = False) -> Firing:

@@ -15,6 +15,7 @@ from rota.api.operations.operation import (
 )
 from rota.history.log import GROUPS
 from rota.history.queries import STATUSES
+from rota.schedules.audit import ACTIONS
 
 _TOKEN = (403, "No token of this firing's attempt")
 
@@ -33,6 +34,21 @@ def _work(verb: str, summary: str, body: str) -> Operation:
 
 
 FIRINGS = (
+    read(
+        "list_audit",
+        "/v1/audit",
+        "Who changed which schedule, when, from where and what, the newest first.",
+        "AuditPage",
+        *("schedule", "actor", "action", "since", "limit", "cursor"),
+        choices={"action": ACTIONS},
+    ),
+    read(
+        "audit_slots",
+        "/v1/audit/slots",
+        "Expected slots against outcomes: how many each schedule had, and which are unexplained.",
+        "SlotAuditPage",
+        *("schedule_id", "since", "until", "limit", "cursor"),
+    ),
     read(
         "list_log",
         "/v1/firings",

@@ -46,8 +46,17 @@ PARAMETERS: dict[str, tuple[str | dict[str, Any], str]] = {
     "tenant": ("string", "Whose, by id or name; the caller's own unless given."),
     "after": ("string", "From when on; now unless given."),
     "schedule_id": (_ID, "Only those of this schedule."),
-    "since": ("string", "Only slots from this instant on; of all firings, those that ended since."),
+    "since": (
+        "string",
+        "Only slots, or changes, from this instant on; of all firings, those that ended since.",
+    ),
     "until": ("string", "Only slots before this instant."),
+    "schedule": (
+        "string",
+        "Only those of this schedule: its id or key; of a deleted one, or name.",
+    ),
+    "actor": ("string", "Only those by this actor, such as cli:PREFIX, or one of the two parts."),
+    "action": ("string", "Only those of this kind."),
     "open": ("boolean", "Only those that go on, or only those that are over."),
     "kind": ("string", "Only those of this kind."),
     "host": (_SOME, "The receiver's host, such as example.com or example.com:8443; or its URL."),

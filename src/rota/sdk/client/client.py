@@ -103,6 +103,8 @@ class Client(Base):
     backfill = calls(schedules.backfill)
     firings = lists(schedules.firings)
     why = calls(schedules.why)
+    audit = lists(schedules.audit)
+    audit_slots = lists(schedules.audit_slots)
     next = calls(schedules.next_slots)
     preview = calls(schedules.preview)
 
@@ -229,6 +231,8 @@ class AsyncClient(Base):
     backfill = awaits(schedules.backfill)
     firings = async_lists(schedules.firings)
     why = awaits(schedules.why)
+    audit = async_lists(schedules.audit)
+    audit_slots = async_lists(schedules.audit_slots)
     next = awaits(schedules.next_slots)
     preview = awaits(schedules.preview)
 

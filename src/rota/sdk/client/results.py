@@ -99,6 +99,8 @@ class Slot(Result, frozen=True, kw_only=True):
     utc: datetime
     local: str
     note: str | None = None
+    due_at: datetime | None = None
+    """When it is due, where jitter or a fire window of the schedule makes that later."""
 
 
 class Upcoming(Result, frozen=True, kw_only=True):
@@ -110,16 +112,72 @@ class Upcoming(Result, frozen=True, kw_only=True):
     warnings: tuple[str, ...] = ()
 
 
-class Why(Result, frozen=True, kw_only=True):
-    """What became of a slot: a firing's status, or why there is none."""
+class Explained(Result, frozen=True, kw_only=True):
+    """What became of the slot at one instant: a firing's status, or why there is none."""
 
-    schedule_id: str
     at: datetime
     outcome: str
     explanation: str
     firing: Firing | None = None
     previous_slot: datetime | None = None
     next_slot: datetime | None = None
+
+
+class FieldChange(Result, frozen=True, kw_only=True):
+    """A field that was changed; the values of a `redacted` one are not kept."""
+
+    field: str
+    old: Any = None
+    new: Any = None
+    redacted: bool = False
+
+
+class AuditEntry(Result, frozen=True, kw_only=True):
+    """Something that was done to a schedule; `schedule_id` is None of a bulk create."""
+
+    at: datetime
+    action: str
+    actor: str | None = None
+    schedule_id: str | None = None
+    schedule_key: str | None = None
+    schedule_name: str | None = None
+    status: str | None = None
+    version: int | None = None
+    changes: tuple[FieldChange, ...] = ()
+    details: dict[str, Any] = {}
+
+
+class SlotRun(Result, frozen=True, kw_only=True):
+    """Slots one after another, both ends included."""
+
+    first_slot: datetime
+    last_slot: datetime
+    count: int
+
+
+class SlotAudit(Result, frozen=True, kw_only=True):
+    """A schedule's slots in a range of time: how many it had to fire, and which are unexplained."""
+
+    schedule_id: str
+    schedule_key: str
+    schedule_name: str
+    since: datetime
+    until: datetime
+    expected: int
+    unexplained: int
+    runs: tuple[SlotRun, ...] = ()
+    more: bool = False
+    has_no_timer: bool = False
+
+
+class Why(Explained, frozen=True, kw_only=True):
+    """The same for the instant that was asked for."""
+
+    schedule_id: str
+    note: str | None = None
+    """Which instant it is about, when clocks skip or repeat the local time that was asked for."""
+    second: Explained | None = None
+    """Of a local time that clocks repeat: the same for its second instant."""
 
 
 class Backfilled(Result, frozen=True, kw_only=True):

@@ -153,9 +153,15 @@ class Schedule(Result, frozen=True, kw_only=True):
     """One more after every change of its fields; `if_version=` of an edit."""
     created_at: datetime
     updated_at: datetime
+    created_by: str | None = None
+    """From where and by whom, such as cli:PREFIX of a key; None before there was a trail."""
+    updated_by: str | None = None
     status_reason: str | None = None
     paused_until: datetime | None = None
     next_fire_at: datetime | None = None
+    """The next slot."""
+    next_due_at: datetime | None = None
+    """When that slot is due: with jitter or a fire window, later than the slot."""
     last_fire_at: datetime | None = None
     last_status: str | None = None
     monitor_state: str | None = None

@@ -20,11 +20,13 @@ from rota.sdk.client.call import (
     visible,
 )
 from rota.sdk.client.results import (
+    AuditEntry,
     Backfilled,
     Firing,
     Page,
     PauseResult,
     ResumeResult,
+    SlotAudit,
     Upcoming,
     Why,
 )
@@ -186,6 +188,48 @@ def firings(
 def why(schedule: str | Schedule, slot: Instant) -> Call[Why]:
     """What became of a slot, and why."""
     return get(Why, at(f"{_ONE}/why", _id(schedule)), at=slot)
+
+
+def audit(
+    schedule: str | Schedule | None = None,
+    *,
+    actor: str | None = None,
+    action: str | None = None,
+    since: Instant | None = None,
+    page_size: int | None = None,
+) -> Listing[AuditEntry]:
+    """Who changed which schedule, the newest first; also of one that was deleted.
+
+    `schedule` is an id or a key. `actor` is such as "cli:PREFIX", or one of its two parts.
+    """
+    which = schedule.id if isinstance(schedule, Schedule) else schedule
+    return listing(
+        Page[AuditEntry],
+        "/v1/audit",
+        page_size,
+        schedule=which,
+        actor=actor,
+        action=action,
+        since=since,
+    )
+
+
+def audit_slots(
+    schedule: str | Schedule | None = None,
+    *,
+    since: Instant | None = None,
+    until: Instant | None = None,
+    page_size: int | None = None,
+) -> Listing[SlotAudit]:
+    """Expected slots against outcomes, schedule by schedule; of the last day unless `since`."""
+    return listing(
+        Page[SlotAudit],
+        "/v1/audit/slots",
+        page_size,
+        schedule_id=None if schedule is None else _id(schedule),
+        since=since,
+        until=until,
+    )
 
 
 def next_slots(
