@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 from typing import Annotated
 
@@ -78,6 +79,8 @@ app.command()(runs.backfill)
 app.command()(runs.runs)
 app.command()(logs.logs)
 app.command()(runs.why)
+app.command()(runs.history)
+app.command()(runs.audit)
 app.command()(dead.cancel)
 app.command()(dead.replay)
 app.add_typer(dead.app, name="dead")
@@ -105,8 +108,13 @@ def main() -> None:
     So is what the system refuses (a full disk, a folder of somebody else): it names the file.
     """
     output.prepare()
+    if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:
+        # A command may have something to tidy up: a terminal without echo, a hidden cursor.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         app(prog_name="rota")
+    except KeyboardInterrupt:
+        sys.exit(130)
     except (RotaError, OSError) as error:
         output.fail(error)
         sys.exit(1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -61,6 +62,7 @@ def plan(
     """Show what `rota apply` would do, and which fire times come and go. Changes nothing."""
     from rota.cli.declare import documents, shown, slots  # noqa: PLC0415 - late, see app.py
     from rota.cli.declare.server import days as calendar_days  # noqa: PLC0415
+    from rota.cli.declare.server import missing_secrets  # noqa: PLC0415
 
     start = now()
     read = documents.read(files, owner=owner)
@@ -68,10 +70,11 @@ def plan(
     made = planned(client, read, now=start, prune=prune, take_over=take_over)
     calendars = calendar_days(client, made.calendars, today=start.date()) if days else {}
     shifts = slots.shifts(made, now=start, days=days, calendars=calendars)
+    secrets = missing_secrets(client, made)
     if as_json:
-        output.print_json(shown.as_json(made, shifts))
+        output.print_json(shown.as_json(made, shifts, secrets))
     else:
-        shown.show(made, shifts, days=days)
+        shown.show(made, shifts, days=days, secrets=secrets)
     if exit_code and made.size:
         raise typer.Exit(1)
 
@@ -92,6 +95,7 @@ def apply(
 
     read = documents.read(files, owner=owner)
     client = api.connect(url=server, data_dir=data_dir, file=file)
+    client = replace(client, agent=f"{client.agent} (apply)")
     made = planned(client, read, now=now(), prune=prune, take_over=take_over)
     carry_out(client, made, as_json=as_json)
 
@@ -136,8 +140,9 @@ def planned(client: api.Client, read: Read, *, now: datetime, prune: bool, take_
         )
     standing = server.standing(client, keys=[each.key for each in entries], owners=owners)
     made = plans.make(entries, standing, owners=owners, prune=prune, take_over=take_over)
-    if made.refused:
-        raise InvalidDeclaration(made.refused)
+    refused = (*made.refused, *server.missing_calendars(client, made))
+    if refused:
+        raise InvalidDeclaration(refused)
     return made
 
 

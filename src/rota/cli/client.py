@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn, cast
 from urllib.parse import quote, urlencode, urlsplit
 
 import typer
@@ -18,9 +19,11 @@ from rota import config as configuration
 from rota.cli.line import Line
 from rota.config import server
 from rota.errors import CallerError, InvalidConfig, TemporaryError
+from rota.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+    from http.client import HTTPMessage
     from pathlib import Path
 
 _MAX_REPLY = 64 * 1024 * 1024
@@ -44,6 +47,16 @@ class ServerAway(TemporaryError):
     """No server answered, or not as one."""
 
 
+class Answer(dict[str, Any]):
+    """An object that the server sent; a field it lacks is an error that says which."""
+
+    def __missing__(self, name: str) -> NoReturn:
+        raise ServerAway(
+            f"expected Rota's answer to have the field {name!r}, got one without it: is the "
+            "address (ROTA_URL) that of a Rota server of this version?"
+        )
+
+
 @dataclass(frozen=True, slots=True, repr=False)
 class Client:
     """A server and the key to it."""
@@ -51,6 +64,8 @@ class Client:
     url: str
     key: str
     line: Line = field(default_factory=Line)
+    agent: str = f"rota-cli/{__version__}"
+    """What the audit trail knows a command by (`rota.api.access`)."""
 
     def get(self, path: str, **query: object) -> Any:
         """The JSON at a path; parameters that are None are left out."""
@@ -80,22 +95,34 @@ class Client:
                 return
 
     def _request(self, method: str, path: str, body: object = None) -> Any:
-        headers = {"Authorization": f"Bearer {self.key}", "Accept": "application/json"}
+        headers = {
+            "Authorization": f"Bearer {self.key}",
+            "Accept": "application/json",
+            "User-Agent": self.agent,
+        }
         content = None
         if body is not None:
             content = json.dumps(body).encode()
             headers["Content-Type"] = "application/json"
-        status, reply, later = self._exchange(method, path, content, headers)
+        status, reply, said = self._exchange(method, path, content, headers)
+        if status == HTTPStatus.NO_CONTENT:
+            return None
         value = _decoded(reply)
-        if status >= 400:
-            raise RequestRefused(status, _sentence(status, value), retry_after=_seconds(later))
-        if value is None and reply:
-            raise ServerAway(f"expected Rota at {self.url}, got an answer that is not JSON")
+        if status >= HTTPStatus.BAD_REQUEST:
+            sentence = _sentence(value) or self._not_rota(f"status {status} without Rota's reason")
+            raise RequestRefused(status, sentence, retry_after=_seconds(said.get("Retry-After")))
+        if status >= HTTPStatus.MULTIPLE_CHOICES:
+            raise ServerAway(self._not_rota(f"a redirect to {said.get('Location', 'nowhere')}"))
+        if value is None:
+            raise ServerAway(self._not_rota("an answer that is not one of Rota's"))
         return value
+
+    def _not_rota(self, got: str) -> str:
+        return f"expected Rota at {self.url}, got {got[:200]}: check the address (ROTA_URL)"
 
     def _exchange(
         self, method: str, path: str, content: bytes | None, headers: Mapping[str, str]
-    ) -> tuple[int, bytes, str | None]:
+    ) -> tuple[int, bytes, HTTPMessage]:
         import http.client  # noqa: PLC0415 - slow to import, see app.py
 
         again = self.line.is_open and method in _REPEATABLE
@@ -104,15 +131,15 @@ class Client:
             try:
                 connection.request(method, self._path(path), body=content, headers=dict(headers))
                 response = connection.getresponse()
-                later = response.headers.get("Retry-After")
                 reply = response.read(_MAX_REPLY)
-            except (OSError, http.client.HTTPException) as error:
+            except (OSError, ValueError, http.client.HTTPException) as error:
+                # ValueError: what came is not HTTP, or the address cannot be one.
                 self.line.close()
                 if again:
                     # The server may have hung up on a connection that it had kept for long enough.
                     again = False
                     continue
-                reason = str(error) or type(error).__name__
+                reason = (str(error) or type(error).__name__)[:200]
                 raise ServerAway(
                     f"expected a server at {self.url}, got none: {reason}. `rota serve` starts one"
                 ) from error
@@ -121,7 +148,7 @@ class Client:
                 raise
             if response.will_close or not response.isclosed():
                 self.line.close()
-            return response.status, reply, later
+            return response.status, reply, response.headers
 
     def _path(self, path: str) -> str:
         return urlsplit(self.url).path + path
@@ -153,20 +180,37 @@ def _seconds(text: str | None) -> float | None:
     return float(text) if text and text.isdecimal() else None
 
 
-def _decoded(reply: bytes) -> Any:
+def _decoded(reply: bytes) -> Answer | None:
+    """The object that was sent; None for anything else. Rota sends no other JSON, and in a list
+    of `items` nothing but objects and ids."""
     try:
-        return json.loads(reply) if reply else None
+        value: object = json.loads(reply)
     except (ValueError, RecursionError):
         return None
+    if not isinstance(value, dict):
+        return None
+    answer = Answer(cast("dict[str, Any]", value))
+    if "items" in answer:
+        items: object = answer["items"]
+        if not isinstance(items, list):
+            return None
+        listed = cast("list[object]", items)
+        if not all(isinstance(each, dict | str) for each in listed):
+            return None
+        answer["items"] = [
+            Answer(cast("dict[str, Any]", each)) if isinstance(each, dict) else each
+            for each in listed
+        ]
+    return answer
 
 
-def _sentence(status: int, value: Any) -> str:
-    """What the server said, with each field at fault when there are several."""
-    problem = cast("dict[str, Any]", value) if isinstance(value, dict) else {}
-    if "detail" not in problem:
-        return f"expected Rota to answer, got status {status}"
-    errors = cast("list[dict[str, str]]", problem.get("errors") or [])
-    if len(errors) < 2:
+def _sentence(problem: Answer | None) -> str | None:
+    """What Rota said, with each field at fault when there are several; None if it is not Rota's."""
+    if problem is None or not {"detail", "errors", "status"} <= problem.keys():
+        return None
+    errors: list[object] = problem["errors"] if isinstance(problem["errors"], list) else []
+    fields = [cast("dict[str, str]", each) for each in errors if isinstance(each, dict)]
+    if len(fields) < 2:
         return str(problem["detail"])
-    lines = [f"  {error.get('field')}: {error.get('message')}" for error in errors]
-    return "\n".join([f"{len(errors)} fields are wrong:", *lines])
+    lines = [f"  {error.get('field')}: {error.get('message')}" for error in fields]
+    return "\n".join([f"{len(fields)} fields are wrong:", *lines])

@@ -18,12 +18,19 @@ if TYPE_CHECKING:
 
     from rota.config import Config
     from rota.db.pool import Database
+    from rota.db.pooler import Route
+
+_TRIES = 2
 
 # Flags are taken as text: the configuration reads them all and reports all problems at once.
 File = Annotated[
     Path | None, typer.Option("--config", help="Read this file instead of ./rota.toml.")
 ]
 Dsn = Annotated[str | None, typer.Option("--dsn", help="PostgreSQL to use. (ROTA_DSN)")]
+DirectDsn = Annotated[
+    str | None,
+    typer.Option("--direct-dsn", help="The same, past a transaction pooler. (ROTA_DIRECT_DSN)"),
+]
 DataDir = Annotated[
     str | None, typer.Option("--data-dir", help="The embedded server's folder. (ROTA_DATA_DIR)")
 ]
@@ -42,13 +49,25 @@ async def database(config: Config) -> AsyncGenerator[Database]:
     from rota.db import Database, Retry, embedded  # noqa: PLC0415 - heavy, see app.py
 
     async with AsyncExitStack() as stack:
-        dsn = config.dsn
+        dsn, is_pooled = config.dsn, False
         if dsn is None:
             server = await stack.enter_async_context(await embedded.start(config.data_dir))
             dsn = server.dsn
+        else:
+            is_pooled = (await route(config, dsn)).is_pooled
         # A person is waiting: two tries get past a blip, more would only delay the sentence.
-        opened = await Database.open(dsn, pool_size=1, retry=Retry(tries=2))
+        opened = await Database.open(
+            dsn, pool_size=1, is_pooled=is_pooled, retry=Retry(tries=_TRIES)
+        )
         yield await stack.enter_async_context(opened)
+
+
+async def route(config: Config, dsn: str) -> Route:
+    """What the DSN leads to, and whether there is a way past it."""
+    from rota.db import Retry  # noqa: PLC0415 - heavy, see app.py
+    from rota.db.pooler import find_route  # noqa: PLC0415 - as above
+
+    return await find_route(dsn, config.direct_dsn, retry=Retry(tries=_TRIES))
 
 
 def is_made(config: Config) -> bool:
@@ -68,6 +87,7 @@ def check(
     *,
     file: File = None,
     dsn: Dsn = None,
+    direct_dsn: DirectDsn = None,
     data_dir: DataDir = None,
     host: Host = None,
     port: Port = None,
@@ -75,7 +95,14 @@ def check(
     as_json: output.Json = False,
 ) -> None:
     """Show every setting, its value and where it came from; or every problem, and exit 1."""
-    flags = {"dsn": dsn, "data_dir": data_dir, "host": host, "port": port, "roles": role}
+    flags = {
+        "dsn": dsn,
+        "direct_dsn": direct_dsn,
+        "data_dir": data_dir,
+        "host": host,
+        "port": port,
+        "roles": role,
+    }
     try:
         config = configuration.read(flags, file=file)
     except InvalidConfig as error:

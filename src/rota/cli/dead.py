@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rota.cli import client as api
-from rota.cli import completing, naming, output, shown
+from rota.cli import completing, fields, naming, output, shown
 from rota.cli.client import Url
 from rota.cli.config import DataDir, File
 
@@ -37,11 +37,19 @@ Schedule = Annotated[
         autocompletion=completing.schedules,
     ),
 ]
-Since = Annotated[str | None, typer.Option(help="Only slots from this instant on.")]
+Since = Annotated[
+    str | None,
+    typer.Option(help="Only slots from this instant on, such as 2025-03-01 00:00; in UTC."),
+]
 Until = Annotated[str | None, typer.Option(help="Only slots before this instant.")]
 Count = Annotated[int, typer.Option("-n", "--count", min=1, max=1000, help="How many to show.")]
 All = Annotated[bool, typer.Option("--all", help="All that have no replay yet.")]
 Reason = Annotated[str | None, typer.Option(help="Kept with the firing.")]
+
+
+def _range(since: str | None, until: str | None) -> dict[str, str | None]:
+    given = {"since": since, "until": until}
+    return {name: None if text is None else fields.instant(text) for name, text in given.items()}
 
 
 @app.command("list")
@@ -59,7 +67,7 @@ def list_(
     """Show dead letters, the newest slot first."""
     client = api.connect(url=server, data_dir=data_dir, file=file)
     page = client.get(
-        "/v1/dead", schedule_id=_id_of(client, name), since=since, until=until, limit=count
+        "/v1/dead", schedule_id=_id_of(client, name), limit=count, **_range(since, until)
     )
     if not page["items"] and not as_json:
         output.say("No dead letters.")
@@ -90,7 +98,7 @@ def replay_dead(
     if firings:
         batches = _by_ids(client, firings)
     else:
-        wanted = {"schedule_id": _id_of(client, schedule), "since": since, "until": until}
+        wanted = {"schedule_id": _id_of(client, schedule), **_range(since, until)}
         batches = _by_filter(client, wanted)
     made = _with_progress(batches, total=len(firings) if firings else None)
     if as_json:
@@ -149,6 +157,9 @@ def _by_filter(client: "Client", wanted: dict[str, str | None]) -> "Iterator[lis
         answer = client.post("/v1/dead/replay", {**given, "limit": _BATCH})
         yield answer["items"]
         more = answer["more"]
+        if more and not answer["items"]:
+            output.note("There are more, for which their schedules' queues are full: ask later.")
+            return
 
 
 def _with_progress(batches: "Iterator[list[str]]", *, total: int | None) -> list[str]:

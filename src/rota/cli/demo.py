@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rota.cli import output
+from rota.cli import output, quiet_interrupts
 
 if TYPE_CHECKING:
     from rota.runtime.demo import Shown
@@ -22,6 +22,7 @@ Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Show the log as 
 
 def demo(*, seconds: Seconds = None, port: Port = None, verbose: Verbose = False) -> None:
     """Show Rota at work: sample schedules call an endpoint of its own, and the firings appear."""
+    quiet_interrupts()
     from rota.runtime import demo as running  # noqa: PLC0415 - heavy, see app.py
 
     output.say("Starting PostgreSQL and Rota in a folder of their own …", style="dim")

@@ -18,7 +18,7 @@ import typer
 
 from rota import config as configuration
 from rota.cli import output
-from rota.cli.config import DataDir, Dsn, File, database, is_made
+from rota.cli.config import DataDir, DirectDsn, Dsn, File, database, is_made, route
 from rota.errors import InvalidConfig, RotaError
 
 if TYPE_CHECKING:
@@ -38,6 +38,7 @@ def doctor(
     *,
     file: File = None,
     dsn: Dsn = None,
+    direct_dsn: DirectDsn = None,
     data_dir: DataDir = None,
     as_json: output.Json = False,
 ) -> None:
@@ -47,7 +48,9 @@ def doctor(
     """
     import asyncio  # noqa: PLC0415 - heavy, see app.py
 
-    checks = asyncio.run(_examine({"dsn": dsn, "data_dir": data_dir}, file))
+    checks = asyncio.run(
+        _examine({"dsn": dsn, "direct_dsn": direct_dsn, "data_dir": data_dir}, file)
+    )
     well = all(check.ok is not False for check in checks)
     if as_json:
         output.print_json({"ok": well, "checks": [asdict(check) for check in checks]})
@@ -147,8 +150,11 @@ async def _database(config: Config, clock: Clock) -> list[Check]:
     try:
         if not is_made(config):
             return [_check("database", "embedded, not made yet: `rota migrate` makes it")]
+        found: list[Check] = []
+        if config.dsn is not None:
+            found.append(examiner.pooler(await route(config, config.dsn)))
         async with database(config) as db:
-            found = list(await examiner.checks(db, clock))
+            found += await examiner.checks(db, clock)
             if any(each.name == "migrations" and not each.ok for each in found):
                 # The engine's tables are not there, or not as this program knows them.
                 return found
@@ -159,6 +165,8 @@ async def _database(config: Config, clock: Clock) -> list[Check]:
 
 def advice_on(error: str) -> str:
     """What to do when there is no way in."""
+    if "pooler" in error or "direct_dsn" in error:
+        return "see docs/guides/poolers.md"
     if "too many" in error:
         return "raise max_connections, or give each process a smaller pool: all are in use"
     return "see that the server runs and lets Rota in"

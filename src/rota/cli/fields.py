@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
-import re
 from typing import Annotated, Any
 
 import typer
@@ -67,26 +67,38 @@ Others = Annotated[
     typer.Option("--set", metavar="FIELD=VALUE", help="Any other field of the API, as JSON."),
 ]
 
-_RULE = re.compile(r"\s*(RRULE|DTSTART|RDATE|EXDATE|FREQ=)", re.IGNORECASE)
-_LIKE_CRON = re.compile(r"[*?#@]|\s*[\d,/-]+\s+[\d,/-]+(\s|$)")
 
-
-def trigger(when: str, tz: str | None) -> dict[str, Any]:
+def trigger(when: str) -> dict[str, Any]:
     """The trigger field that WHEN is, so that a schedule reads back as what it was."""
+    from rota.triggers.parse import field  # noqa: PLC0415 - started late, see app.py
+
+    return dict(field(when))
+
+
+def instant(text: str, timezone: str = "UTC", *, from_now: bool = False) -> str:
+    """An instant as the API takes it, of any form that people write: `2027-01-01 09:00` (on the
+    wall clock of the zone), `2027-01-01T09:00:00Z`; and `2h` where it may be counted from now."""
     from rota import durations  # noqa: PLC0415 - started late, see app.py
-    from rota.triggers.at import ISO, parse_instant  # noqa: PLC0415
+    from rota.clock import SystemClock  # noqa: PLC0415
+    from rota.triggers.at import parse_instant  # noqa: PLC0415
     from rota.triggers.zones import zone  # noqa: PLC0415
 
-    if ISO.fullmatch(when.strip()):
-        instant = parse_instant(when.strip(), zone(tz or "UTC"))
-        return {"run_at": instant.isoformat().replace("+00:00", "Z")}
-    if _RULE.match(when):
-        return {"rrule": when}
-    try:
-        durations.parse(when)
-    except durations.InvalidDuration:
-        return {"cron_expr": when} if _LIKE_CRON.match(when) or "*" in when else {"text": when}
-    return {"interval": when}
+    at = None
+    if from_now:
+        with contextlib.suppress(durations.InvalidDuration, OverflowError):
+            at = SystemClock().now() + durations.parse(text)
+    at = at or parse_instant(text.strip(), zone(timezone))
+    return at.isoformat().replace("+00:00", "Z")
+
+
+def timezone(name: str | None) -> dict[str, Any]:
+    """The zone, refused here already if there is none of this name."""
+    if name is None:
+        return {}
+    from rota.triggers.zones import zone  # noqa: PLC0415 - started late, see app.py
+
+    zone(name)
+    return {"timezone": name}
 
 
 def monitor(expect: str | None, grace: str | None) -> dict[str, Any]:

@@ -1,11 +1,12 @@
 """`rota key`: the keys that programs and people talk to the API with."""
 
+import re
 from typing import Annotated, Any
 
 import typer
 
 from rota.cli import client as api
-from rota.cli import output, shown
+from rota.cli import fields, output, shown
 from rota.cli.config import DataDir, File
 from rota.errors import CallerError
 
@@ -17,12 +18,17 @@ Scopes = Annotated[
     typer.Option("--scope", help="read, write or admin; write unless given. May be repeated."),
 ]
 Expires = Annotated[
-    str | None, typer.Option("--expires", help="When it ends, such as 2030-01-01T00:00:00Z.")
+    str | None,
+    typer.Option(
+        "--expires", help="When it ends: 2030-01-01 00:00 (UTC), or a time from now such as 90d."
+    ),
 ]
 For = Annotated[str, typer.Option("--name", help="What it is for.")]
 Key = Annotated[str, typer.Argument(metavar="KEY", help="Its id or prefix, not its secret.")]
 
 app = output.commands("Administer API keys.")
+
+_ID = re.compile(r"key_[0-9A-Za-z]{26}", re.IGNORECASE)
 
 
 @app.command("new")
@@ -39,7 +45,8 @@ def new(
 ) -> None:
     """Make a key. It is printed this once, and stored nowhere."""
     client = api.connect(url=server, data_dir=data_dir, file=file)
-    wish = {"tenant": tenant, "scopes": scope or ["write"], "expires_at": expires, "name": name}
+    expires_at = None if expires is None else fields.instant(expires, from_now=True)
+    wish = {"tenant": tenant, "scopes": scope or ["write"], "expires_at": expires_at, "name": name}
     made: dict[str, Any] = client.post("/v1/keys", wish)
     if as_json:
         output.print_json(made)
@@ -87,13 +94,19 @@ def revoke(
     file: File = None,
     as_json: output.Json = False,
 ) -> None:
-    """End a key; refused everywhere within a second."""
+    """Revoke a key; refused everywhere within a second. By its prefix, of your own tenant or of
+    --tenant; by its id, of any tenant you may administer."""
     client = api.connect(url=server, data_dir=data_dir, file=file)
-    for each in client.items("/v1/keys", tenant=tenant):
-        if key in {each["id"], each["prefix"]}:
-            client.delete(f"/v1/keys/{each['id']}")
-            break
-    else:
+    listed = client.items("/v1/keys", tenant=tenant)
+    found = next((each for each in listed if key in {each["id"], each["prefix"]}), None)
+    if found is None and not _ID.fullmatch(key):
         # What was given may be a whole key, so it is not repeated.
-        raise CallerError("expected the id or prefix of a key; `rota key list` has them")
-    output.done({"deleted": each["id"]}, f"{each['prefix']} is revoked.", as_json=as_json)
+        whose = f"the tenant {tenant!r}" if tenant else "your own tenant"
+        raise CallerError(
+            f"expected the id or prefix of a key of {whose}; `rota key list` has them. For a key "
+            "of another tenant, give its id, or --tenant NAME"
+        )
+    deleted = str(found["id"]) if found else key
+    client.delete(f"/v1/keys/{deleted}")
+    name = found["prefix"] if found else deleted
+    output.done({"deleted": deleted}, f"{name} is revoked.", as_json=as_json)

@@ -21,6 +21,9 @@ class Line:
         self._timeout = timeout
         self._connection: HTTPConnection | None = None
 
+    def __del__(self) -> None:
+        self.close()
+
     @property
     def is_open(self) -> bool:
         """Whether there is one that was used before."""

@@ -94,7 +94,9 @@ class _Log:
 
     def past(self, count: int) -> None:
         """The last so many."""
-        records = sorted((*self._live(), *self._ended(limit=max(count, 1))), key=when)
+        # One that ends between the two reads is in both: what was read last counts.
+        read = (*self._live(), *self._ended(limit=max(count, 1)))
+        records = sorted({str(each["id"]): each for each in read}.values(), key=when)
         newest = records[len(records) - min(count, len(records)) :]
         if self._as_json:
             output.print_json(newest)
@@ -198,7 +200,7 @@ def line(record: Record, name: str, *, utc: bool) -> Text:
     many = record.get("slot_count") or 1
     parts = [
         str(record["result_code"]) if record.get("result_code") is not None else "",
-        "" if took is None else f"{took:g} ms",
+        shown.took(took),
         f"attempt {attempt}" if attempt > 1 else "",
         shown.notes(record),
         f"slot {moment(slot, utc=utc)}" + (f" and {many - 1} more" if many > 1 else ""),

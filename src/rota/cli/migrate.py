@@ -8,7 +8,7 @@ import typer
 
 from rota import config as configuration
 from rota.cli import output
-from rota.cli.config import DataDir, Dsn, File, database, is_made
+from rota.cli.config import DataDir, DirectDsn, Dsn, File, database, is_made
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,13 +26,16 @@ def migrate(
     check: Check = False,
     file: File = None,
     dsn: Dsn = None,
+    direct_dsn: DirectDsn = None,
     data_dir: DataDir = None,
     as_json: output.Json = False,
 ) -> None:
     """Apply the pending migrations to the database, one by one. Safe to run at any time."""
     import asyncio  # noqa: PLC0415 - heavy, see app.py
 
-    config = configuration.read({"dsn": dsn, "data_dir": data_dir}, file=file)
+    config = configuration.read(
+        {"dsn": dsn, "direct_dsn": direct_dsn, "data_dir": data_dir}, file=file
+    )
     if check:
         pending = asyncio.run(_pending(config))
         _report("pending", pending, as_json=as_json)

@@ -48,6 +48,23 @@ def find(client: Client, name: str) -> dict[str, Any]:
     return found
 
 
+def find_past(client: Client, name: str) -> dict[str, Any]:
+    """The schedule; or when there is none, the last of that id, key or name that was deleted."""
+    try:
+        return find(client, name)
+    except UnknownSchedule:
+        page = client.get("/v1/audit", schedule=name, action="deleted", limit=1) if name else None
+        if not page or not page["items"]:
+            raise
+        gone = page["items"][0]
+        return {
+            "id": gone["schedule_id"],
+            "key": gone["schedule_key"],
+            "name": gone["schedule_name"],
+            "status": "deleted",
+        }
+
+
 def tag_hint(client: Client, tag: str) -> str:
     """What to say of a tag that no schedule has."""
     known = completing.tags_of(_listed(client, limit=_SEARCHED))

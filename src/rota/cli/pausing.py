@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from rota.cli import client as api
-from rota.cli import completing, naming, output, shown
+from rota.cli import completing, fields, naming, output, shown
 from rota.cli.client import Url
 from rota.cli.config import DataDir, File
 
@@ -49,7 +49,11 @@ def pause(
 ) -> None:
     """Stop a schedule until it is resumed, or for a while; or all of them, together."""
     _check(name, all_=all_, tag=tag)
-    body = {"tag": tag, "reason": reason, "until": None if until is None else _instant(until)}
+    body = {
+        "tag": tag,
+        "reason": reason,
+        "until": None if until is None else fields.instant(until, from_now=True),
+    }
     client = api.connect(url=server, data_dir=data_dir, file=file)
     if name is not None:
         _one(client, name, "pause", given=body, as_json=as_json)
@@ -142,20 +146,6 @@ def _with_progress(words: str, parts: Iterator[Counts]) -> Counts:
             total = {name: total.get(name, 0) + count for name, count in part.items()}
             progress.update(task, description=f"{words} … {sum(total.values()):,}")
     return total
-
-
-def _instant(text: str) -> str:
-    """An instant as the API takes it: given as one, or as a time from now."""
-    from rota import durations  # noqa: PLC0415 - late, see app.py
-    from rota.clock import SystemClock  # noqa: PLC0415
-    from rota.triggers.at import parse_instant  # noqa: PLC0415
-    from rota.triggers.zones import zone  # noqa: PLC0415
-
-    try:
-        at = SystemClock().now() + durations.parse(text)
-    except (durations.InvalidDuration, OverflowError):
-        at = parse_instant(text.strip(), zone("UTC"))
-    return at.isoformat().replace("+00:00", "Z")
 
 
 def _schedules(count: int) -> str:

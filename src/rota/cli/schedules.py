@@ -105,11 +105,12 @@ def add(
     _check(when, event, (url, task, stream, celery_task, steps))
     body = (
         {"name": name}
-        | (fields.trigger(when, tz) if when is not None else {})
+        | (fields.trigger(when) if when is not None else {})
         | event
         | fields.steps(steps)
         | fields.given(calendar=calendar)
-        | fields.given(timezone=tz, target_url=url, job_type=task, queue=queue, key=key)
+        | fields.timezone(tz)
+        | fields.given(target_url=url, job_type=task, queue=queue, key=key)
         | fields.given(stream=stream, celery_task=celery_task)
         | fields.given(description=description, tags=tag, method=method, overlap_policy=overlap)
         | fields.given(misfire_policy=misfire, timeout_seconds=timeout, max_attempts=attempts)
@@ -212,12 +213,16 @@ def edit(
     file: File = None,
     as_json: output.Json = False,
 ) -> None:
-    """Change a schedule; what is not named stays. It counts from now on."""
+    """Change a schedule; what is not named stays. It counts from now on.
+
+    The key stays, too, also one that was derived from the name and the old time.
+    """
     client = _client(server, data_dir, file)
     schedule = naming.find(client, name)
     body = (
-        (fields.trigger(when, tz or schedule["timezone"]) if when is not None else {})
-        | fields.given(timezone=tz, target_url=target, job_type=task, queue=queue)
+        (fields.trigger(when) if when is not None else {})
+        | fields.timezone(tz)
+        | fields.given(target_url=target, job_type=task, queue=queue)
         | fields.given(stream=stream, celery_task=celery_task, calendar=calendar)
         | fields.given(name=new_name, description=description, tags=tag, method=method)
         | fields.given(overlap_policy=overlap, misfire_policy=misfire, priority=priority)
@@ -228,7 +233,21 @@ def edit(
     )
     if not body:
         raise typer.BadParameter("expected at least one thing to change", param_hint="NAME")
-    shown.schedule(client.patch(naming.path(schedule), body), as_json=as_json)
+    changed = client.patch(naming.path(schedule), body)
+    shown.schedule(changed, as_json=as_json)
+    if _names_the_old(schedule, body):
+        output.note(
+            f"The key stays {changed['key']!r}, by which others refer to this schedule; it still "
+            "names what the schedule was made with."
+        )
+
+
+def _names_the_old(schedule: dict[str, Any], changes: dict[str, Any]) -> bool:
+    """Whether its key was derived from something that these changes change."""
+    from rota.schedules import names  # noqa: PLC0415 - started late, see app.py
+
+    derived = str(schedule["key"]).startswith(f"{schedule['name']}::")
+    return derived and not changes.keys().isdisjoint((*names.TRIGGERS, "timezone", "name"))
 
 
 def delete(

@@ -14,7 +14,7 @@ import typer
 from rota import config as configuration
 from rota.cli import client as api
 from rota.cli import output
-from rota.cli.config import DataDir, Dsn, File, database, is_made
+from rota.cli.config import DataDir, DirectDsn, Dsn, File, database, is_made
 from rota.cli.signing import signing
 from rota.errors import OperatorError
 
@@ -108,13 +108,16 @@ def rotate(
     new_key: NewKey = False,
     file: File = None,
     dsn: Dsn = None,
+    direct_dsn: DirectDsn = None,
     data_dir: DataDir = None,
     as_json: output.Json = False,
 ) -> None:
     """Seal all data keys with the ring's current key. Safe to break off, and to run again."""
     import asyncio  # noqa: PLC0415 - heavy, see app.py
 
-    config = configuration.read({"dsn": dsn, "data_dir": data_dir}, file=file)
+    config = configuration.read(
+        {"dsn": dsn, "direct_dsn": direct_dsn, "data_dir": data_dir}, file=file
+    )
     if not is_made(config):
         raise OperatorError(f"there is no database in {config.data_dir} yet, so no secret either")
     rotated = asyncio.run(_rotate(config, new_key=new_key, aloud=not as_json))

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rota import config as configuration
-from rota.cli import output
-from rota.cli.config import DataDir, Dsn, File, Host, Port, Role
+from rota.cli import output, quiet_interrupts
+from rota.cli.config import DataDir, DirectDsn, Dsn, File, Host, Port, Role
 
 if TYPE_CHECKING:
     from rota.runtime.serve import Started
@@ -17,6 +17,7 @@ Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Log every firing
 def serve(
     *,
     dsn: Dsn = None,
+    direct_dsn: DirectDsn = None,
     role: Role = None,
     host: Host = None,
     port: Port = None,
@@ -25,9 +26,17 @@ def serve(
     verbose: Verbose = False,
 ) -> None:
     """Run the server until it is stopped: on an embedded PostgreSQL, or on the one of --dsn."""
+    quiet_interrupts()
     from rota.runtime import run  # noqa: PLC0415 - heavy, see app.py
 
-    flags = {"dsn": dsn, "data_dir": data_dir, "host": host, "port": port, "roles": role}
+    flags = {
+        "dsn": dsn,
+        "direct_dsn": direct_dsn,
+        "data_dir": data_dir,
+        "host": host,
+        "port": port,
+        "roles": role,
+    }
     config = configuration.read(flags, file=file)
     run.until_signalled(
         config, on_started=announce, is_terminal=output.is_terminal(), verbose=verbose

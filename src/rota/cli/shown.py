@@ -15,7 +15,9 @@ Record = dict[str, Any]
 
 _TRIGGERS = ("cron_expr", "interval", "run_at", "rrule", "text")
 _LINKS = {"succeeded": "after", "failed": "after a failure of", "finished": "after any end of"}
-_FIRST = ("id", "key", "name", "status", "next_fire_at", "last_fire_at", "last_status")
+_FIRST = (
+    *("id", "key", "name", "status", "next_fire_at", "next_due_at", "last_fire_at", "last_status"),
+)
 _STYLES = {
     "active": "green",
     "succeeded": "green",
@@ -33,6 +35,8 @@ def schedule(record: Record, *, as_json: bool) -> None:
     if as_json:
         output.print_json(record)
         return
+    if record.get("next_due_at") == record.get("next_fire_at"):
+        record = record | {"next_due_at": None}
     rest = [name for name in record if name not in _FIRST]
     rows = [
         (name, _coloured(value) if name.endswith("status") else _cell(value))
@@ -47,8 +51,7 @@ def change(record: Record, *, as_json: bool) -> None:
     if as_json:
         output.print_json(record)
         return
-    upcoming = record.get("next_fire_at")
-    rest = f"; next at {instant(upcoming)}" if upcoming else ""
+    rest = f"; next at {upcoming(record)}" if record.get("next_fire_at") else ""
     output.say(f"{record['name']} is {record['status']}{rest}.")
 
 
@@ -66,7 +69,7 @@ def schedules(records: Iterable[Record], *, as_json: bool) -> None:
             str(record["name"]),
             _coloured(record["status"]),
             when(record),
-            instant(record.get("next_fire_at")),
+            upcoming(record),
             instant(record.get("last_fire_at")),
             _coloured(record.get("last_status")),
             str(record["id"]),
@@ -111,7 +114,7 @@ def firings(records: Iterable[Record], *, as_json: bool) -> None:
             slots(record),
             _coloured(record["status"]),
             str(record["attempt"] or ""),
-            _milliseconds(record.get("duration_ms")),
+            took(record.get("duration_ms")),
             str(record.get("result_code") or ""),
             notes(record),
             str(record["id"]),
@@ -135,9 +138,13 @@ def reason(record: Record, *, as_json: bool) -> None:
     if as_json:
         output.print_json(record)
         return
-    output.say(str(record["explanation"]), style="bold")
-    if record.get("firing"):
-        firing(record["firing"], as_json=False)
+    if record.get("note"):
+        output.say(f"! {record['note']}", style="yellow")
+    for each in filter(None, (record, record.get("second"))):
+        about = f"{instant(each['at'])}: " if record.get("note") else ""
+        output.say(f"{about}{each['explanation']}", style="bold")
+        if each.get("firing"):
+            firing(each["firing"], as_json=False)
 
 
 def when(record: Record) -> str:
@@ -159,6 +166,64 @@ def instant(text: object) -> str:
         return "-"
     day, _, rest = text.partition("T")
     return f"{day} {rest.removesuffix('Z')} UTC" if rest.endswith("Z") else text
+
+
+def changes(records: Iterable[Record], *, as_json: bool) -> None:
+    """What was done to a schedule: a line for each change."""
+    records = list(records)
+    if as_json:
+        output.print_json(records)
+        return
+    rows = [
+        (instant(each["at"]), each["action"], each["actor"] or "-", _changed(each))
+        for each in records
+    ]
+    output.table(rows, headers=("when", "what", "by", "changes"))
+
+
+def audited(records: Iterable[Record], *, as_json: bool) -> None:
+    """Expected slots against outcomes: one line when all is explained, else what is not."""
+    records = list(records)
+    missing = sum(each["unexplained"] for each in records)
+    expected = sum(each["expected"] for each in records)
+    if as_json:
+        schedules = len({each["schedule_id"] for each in records})
+        total = {"schedules": schedules, "expected": expected, "unexplained": missing}
+        output.print_json({**total, "items": records})
+        return
+    # The newest slots are still being decided: a fresh schedule has none that count yet.
+    until = max((each["until"] for each in records), default=None)
+    up_to = "" if until is None else f" up to {instant(until)}"
+    output.say(f"unexplained = {missing} of {expected} expected slots{up_to}")
+    for each in records:
+        for run in each["runs"]:
+            first, last = instant(run["first_slot"]), instant(run["last_slot"])
+            slots = first if run["count"] == 1 else f"{run['count']} from {first} to {last}"
+            output.say(f"{each['schedule_key']}: {slots}")
+        if each["has_no_timer"]:
+            output.say(f"{each['schedule_key']}: active, and nothing is armed; Rota arms it again")
+
+
+def _changed(record: Record) -> str:
+    """`cron_expr 0 9 * * * → 0 8 * * *, payload changed, count 3`."""
+    said = [
+        f"{each['field']} changed"
+        if each.get("redacted")
+        else f"{each['field']} {_value(each.get('old'))} → {_value(each.get('new'))}"
+        for each in record["changes"]
+    ]
+    said += [f"{name} {_value(value)}" for name, value in record["details"].items()]
+    return ", ".join(said)
+
+
+def _value(value: object) -> str:
+    return "-" if value is None else str(value)
+
+
+def upcoming(record: Record) -> str:
+    """The next slot; with jitter or a fire window, also when it is due."""
+    slot, due = record.get("next_fire_at"), record.get("next_due_at")
+    return instant(slot) if due in (None, slot) else f"{instant(slot)}, due {instant(due)}"
 
 
 def slots(record: Record) -> str:
@@ -193,8 +258,19 @@ def style(status: object) -> str:
     return _STYLES.get(str(status), "")
 
 
-def _milliseconds(value: object) -> str:
-    return f"{value} ms" if isinstance(value, int | float) else ""
+def took(milliseconds: object) -> str:
+    """How long something took: `35 ms`, `1.25 s`, `33m20s`; nothing for what has not ended."""
+    from datetime import timedelta  # noqa: PLC0415 - started late, see app.py
+
+    from rota import durations  # noqa: PLC0415
+
+    if not isinstance(milliseconds, int | float):
+        return ""
+    if milliseconds < 1_000:
+        return f"{milliseconds:.0f} ms"
+    if milliseconds < 60_000:
+        return f"{milliseconds / 1_000:.2f} s"
+    return durations.compact(timedelta(seconds=milliseconds // 1_000))
 
 
 def _coloured(value: object) -> Text:

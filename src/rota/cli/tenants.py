@@ -122,7 +122,7 @@ def edit(
     file: File = None,
     as_json: output.Json = False,
 ) -> None:
-    """Change what is given; in force within a second or two."""
+    """Change what is given; active everywhere within a second or two."""
     terms = _terms(
         weight=weight,
         max_concurrency=max_concurrency,

@@ -116,10 +116,9 @@ def _now() -> datetime:
 
 
 def _instant(text: str, timezone: str) -> datetime:
-    from rota.triggers.at import parse_instant  # noqa: PLC0415 - as above
-    from rota.triggers.zones import zone  # noqa: PLC0415
+    from datetime import datetime  # noqa: PLC0415 - as above
 
-    return parse_instant(text, zone(timezone))
+    return datetime.fromisoformat(fields.instant(text, timezone))
 
 
 def _read(when: str, tz: str | None, now: datetime) -> Trigger:

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from rota.cli import output
+from rota.cli import output, quiet_interrupts
 
 App = Annotated[
     str,
@@ -42,6 +42,7 @@ def worker(
     verbose: Verbose = False,
 ) -> None:
     """Run a program's tasks until it is stopped; what runs then is finished first."""
+    quiet_interrupts()
     from rota.library import finding  # noqa: PLC0415 - heavy, see app.py
     from rota.runtime.lifeline import follow_parent  # noqa: PLC0415 - as above
 

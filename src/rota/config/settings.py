@@ -50,6 +50,16 @@ class Config:
         default=None,
         metadata=_about(kinds.DSN, "The PostgreSQL to use; without one, an embedded server"),
     )
+    direct_dsn: str | None = field(
+        default=None,
+        metadata=_about(
+            kinds.DSN, "The same database past the pooler, where dsn is a transaction pooler"
+        ),
+    )
+    listen: bool = field(
+        default=True,
+        metadata=_about(kinds.YES_OR_NO, "Be woken by NOTIFY, over a connection; no: only poll"),
+    )
     data_dir: Path = field(
         metadata=_about(kinds.FOLDER, "Where the embedded server keeps its data and keys"),
     )

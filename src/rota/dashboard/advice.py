@@ -14,6 +14,13 @@ _ADVICE: Final = {
     "a wider misfire window lets late ones run by themselves.",
     "overdue": "Ask the schedule why: most often no worker serves its queue, or all are busy. "
     "Start workers, or raise their concurrency.",
+    "unexplained": "Slots passed that nobody fired and nobody recorded: this must not happen. "
+    "Backfill them if they still matter, and report it with what the schedule's history says.",
+    "unarmed": "It was active and had no next slot to fire; it has one again. Something deleted "
+    "its timer: see what was done to the database, such as a restore of a part of it.",
+    "moved": "A newer tzdata has other rules for its zone. Its local time is the same, at another "
+    "instant; there is nothing to do unless others rely on the old one.",
+    "outdated": "A node fires by older zone rules than the rest. Upgrade the package tzdata there.",
     "failing": "Many schedules fail at once: look for what they share, such as a host, a secret "
     "that was changed, or a deploy of theirs.",
     "slow": "Its runs come close to their timeout. Make the target faster, or allow it more time.",
@@ -33,10 +40,19 @@ _ADVICE: Final = {
     "away": "Nothing fired while the database was away, and what was due has been caught up "
     "with. See in its log what happened.",
 }
+_OF_MONITOR: Final = {
+    "dead": "The job that pings this monitor reported a failure. Look at its own log, fix it "
+    "there, and run it again: the next good ping closes this alert.",
+    "missed": "The job that pings this monitor did not run, did not finish, or could not reach "
+    "Rota. Look where it runs: the next good ping closes this alert. If it usually takes longer, "
+    "allow a longer grace.",
+}
 KNOWN: Final = frozenset(_ADVICE)
 """The kinds that there is advice for."""
-_CLUSTER: Final = frozenset({"stalled", "behind", "flapping", "double", "away"})
-_BAD: Final = frozenset({"dead", "overdue", "stalled", "double", "away", "missed"})
+_CLUSTER: Final = frozenset({"stalled", "behind", "flapping", "double", "away", "outdated"})
+_BAD: Final = frozenset(
+    {"dead", "overdue", "stalled", "double", "away", "missed", "unexplained", "unarmed"}
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,13 +86,18 @@ def of(alert: Alert) -> Shown:
     return Shown(
         alert=alert,
         tone="mute" if alert.closed_at else tone,
-        means=kind.means if kind else alert.kind,
+        means=alert.means if kind else alert.kind,
         subject=_subject(alert),
         name=_name(alert),
-        advice=_ADVICE.get(alert.kind, ""),
+        advice=_advice(alert),
         links=_links(alert),
         until=alert.closed_at or alert.seen_at,
     )
+
+
+def _advice(alert: Alert) -> str:
+    usual = _ADVICE.get(alert.kind, "")
+    return _OF_MONITOR.get(alert.kind, usual) if alert.is_monitor else usual
 
 
 def _name(alert: Alert) -> str:
@@ -95,6 +116,8 @@ def _subject(alert: Alert) -> Link | None:
 
 
 def _links(alert: Alert) -> tuple[Link, ...]:
+    if alert.is_monitor:
+        return ()
     if alert.kind == "dead" and alert.schedule_id is not None and alert.schedule_name is not None:
         id_ = shown.schedule_id(alert.schedule_id)
         return (Link(href=f"/dead?schedule={id_}", label="Dead letters"),)

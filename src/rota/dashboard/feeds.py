@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final
 from rota.history import log, stats
 from rota.history.activity import Activity
 from rota.queue.states import ENDED
-from rota.schedules import service as schedules
+from rota.schedules import list as listing
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -124,7 +124,7 @@ class Feeds:
             minutes = await self._activity.last_hour(tx, tenant_id)
             firings = await _ended(tx, tenant_id, feed, found.now)
             ids = list({each.schedule_id for each in firings})
-            standings = await schedules.several(tx, tenant_id, ids) if ids else []
+            standings = await listing.find_many(tx, tenant_id, ids) if ids else []
             return Beat(
                 stats=found,
                 minutes=minutes if whole else minutes[-2:],

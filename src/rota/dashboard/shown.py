@@ -25,6 +25,7 @@ TONES: Final = {
     "failed": "bad",
     "timed_out": "bad",
     "missed": "bad",
+    "unrecorded": "bad",
     "skipped": "mute",
     "cancelled": "mute",
     "interrupted": "warn",
@@ -77,6 +78,13 @@ def _indented(value: object, *, most: int) -> str | None:
     return text
 
 
+def written(value: object) -> str:
+    """An old or a new value of a field, on one line."""
+    if value is None:
+        return "-"
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+
+
 def schedule_id(id_: UUID) -> str:
     return ids.to_text(ids.Kind.SCHEDULE, id_)
 
@@ -88,6 +96,7 @@ def firing_id(id_: UUID) -> str:
 FILTERS: Final[dict[str, Callable[..., Any]]] = {
     "tone": tone,
     "pretty": pretty,
+    "written": written,
     "schedule_id": schedule_id,
     "firing_id": firing_id,
     "relative": times.relative,

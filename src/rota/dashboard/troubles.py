@@ -32,7 +32,7 @@ def handler(bus: Bus) -> Callable[[AnyRequest, Exception], Response[Any]]:
             return to_the_door(request)
         status, detail = read(error)
         if status >= HTTPStatus.INTERNAL_SERVER_ERROR and not isinstance(error, TemporaryError):
-            bus.publish(PageFailed(method=request.method, path=request.url.path, error=error))
+            bus.publish(PageFailed(method=request.method, path=request.scope["path"], error=error))
         if status >= HTTPStatus.INTERNAL_SERVER_ERROR and request.method not in ("GET", "HEAD"):
             detail += _DOUBT
         scope: dict[str, Any] = dict(request.scope)

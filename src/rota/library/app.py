@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from rota.library.saga import Step
     from rota.library.settings import AllTenants
     from rota.library.standing_in import StandIn
-    from rota.library.when import When
+    from rota.triggers.parse import When
     from rota.workers.tasks.context import Context
     from rota.workers.tasks.registry import Registry, RunsIn, TaskSpec
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rota.workers.last_moment import LastMoment
+from rota.workers.delivery.request_signing import RequestSigner
 from rota.workers.tasks.caller import TaskCaller
 
 if TYPE_CHECKING:
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from contextlib import AsyncExitStack
 
     from rota.runtime.parts import Engine
-    from rota.workers.calls import Caller
+    from rota.workers.caller import Caller
     from rota.workers.tasks.registry import Registry
 
 
@@ -34,7 +34,7 @@ def open_callers(
         concurrency=concurrency,
         bus=engine.bus,
         clock=engine.clock,
-        last_moment=LastMoment(engine.opened.db, engine.opened.vault, time=engine.time),
+        signer=RequestSigner(engine.opened.db, engine.opened.vault, time=engine.time),
     )
     stack.callback(caller.close)
     return dict.fromkeys(lanes, caller)

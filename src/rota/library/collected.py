@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, cast
 
 from rota.clock import SystemClock
-from rota.library import naming, when
+from rota.library import naming
 from rota.library.declaration import Declaration, Declared, task_key
 from rota.library.errors import InvalidDeclaration
 from rota.library.policies import fields_of
@@ -13,6 +13,7 @@ from rota.library.task import Task
 from rota.schedules import fields as schedule_fields
 from rota.schedules.errors import InvalidSchedule
 from rota.targets import InvalidTarget
+from rota.triggers import parse
 from rota.workers.tasks.registry import InvalidTask, Registry, TaskSpec
 
 if TYPE_CHECKING:
@@ -150,7 +151,7 @@ def trigger_of(
         raise ValueError(f"expected when it runs, or after=…, got {got}")
     if after is None and on is not None:
         raise ValueError(f"expected on=… only beside after=…, got {on!r}")
-    fields = when.trigger(given) if after is None else {"after": _after(after, on)}
+    fields = dict[str, Any](parse.field(given)) if after is None else {"after": _after(after, on)}
     return fields if timezone is None else {**fields, "timezone": timezone}
 
 

@@ -17,7 +17,7 @@ from uuid import UUID
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
-    from rota.queue.enqueue import Order
+    from rota.queue.enqueue import EnqueueRequest
 
 _NAMES = ("task", "payloads", "delay", "at", "priority", "key", "tenant")
 _CASTS = ("text", "jsonb", "interval", "timestamptz", "integer", "text", "uuid")
@@ -36,7 +36,7 @@ _PERCENT: Final = _statement(lambda _, __: "%s")
 _NAMED: Final = _statement(lambda _, name: f":{name}")
 
 
-def enter(connection: Any, order: Order) -> list[UUID] | Awaitable[list[UUID]]:
+def enter(connection: Any, order: EnqueueRequest) -> list[UUID] | Awaitable[list[UUID]]:
     """Enter the order's runs by this connection: their ids, or of an async one what gives them.
 
     `TypeError` when it is not a connection of a kind that is known.

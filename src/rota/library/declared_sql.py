@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, LiteralString
 
+from rota.db import locks
 from rota.leases.node import LOCK_CLASS
 from rota.library.declaration import InForce, Known, Standing
 
@@ -17,9 +18,7 @@ if TYPE_CHECKING:
 
 # One start at a time for each tenant: two that made the same key at once would wait for each other
 # in the middle, each with half of its schedules.
-_LOCK: LiteralString = (
-    "SELECT pg_advisory_xact_lock(hashtextextended('rota declarations ' || $1::text, 0))"
-)
+_LOCK: LiteralString = "SELECT pg_advisory_xact_lock(" + locks.DECLARATIONS + ")"
 
 _JOIN: LiteralString = """
     INSERT INTO declarers (node_id, tenant_id, app, fingerprint) VALUES ($1, $2, $3, $4)

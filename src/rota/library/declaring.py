@@ -5,20 +5,22 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from rota.library import declared_sql as sql
 from rota.library.declaration import decide, plan
 from rota.library.errors import ForeignKey, InvalidDeclaration
 from rota.library.events import DeclarationWaits, SchedulesDeclared, SchedulesLeft
-from rota.schedules import fields, service, task_queues
-from rota.schedules.creating import anchor, insert
+from rota.schedules import fields, task_queues, update
+from rota.schedules.create import create_parsed
 from rota.schedules.errors import InvalidSchedule
-from rota.schedules.sql import now as time_of
+from rota.schedules.schedule import anchor
+from rota.schedules.schedule import now as time_of
+from rota.tenants.tenant import actor
 from rota.triggers.never import is_timed
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
     from datetime import datetime
     from uuid import UUID
 
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
     from rota.library.declaration import Declaration, Declared, InForce, Plan
     from rota.schedules.fields import Parsed
     from rota.tenants.tenant import Tenant
+
+T = TypeVar("T")
 
 INTERVAL: Final = timedelta(seconds=10)
 """How often a process looks whether those who run another declaration are all gone."""
@@ -75,11 +79,11 @@ class Declarer:
     async def declare(self, *, force: bool = False) -> Outcome:
         """Write what differs, if it is our turn; nothing is written when nothing differs."""
         # Repeatable: every write compares with what is there.
-        if await self._db.run(lambda tx: self._register(tx, force=force), repeatable=True):
+        if await self._run(lambda tx: self._register(tx, force=force), repeatable=True):
             # Before the schedules of the code are compared: those of an earlier build wait in
             # another queue, and what they have waiting is to be moved and not taken back.
             await self.adopt()
-        outcome = await self._db.run(lambda tx: self._write(tx, force=force), repeatable=True)
+        outcome = await self._run(lambda tx: self._write(tx, force=force), repeatable=True)
         self._tell(outcome)
         return outcome
 
@@ -109,7 +113,11 @@ class Declarer:
             found = task_queues.BATCH
             while found == task_queues.BATCH:
                 # One batch in a transaction, which holds up nobody for long.
-                found = await self._db.run(partial(_adopt, tenant_id=tenant_id, queues=queues))
+                found = await self._run(partial(_adopt, tenant_id=tenant_id, queues=queues))
+
+    async def _run(self, work: Callable[[Tx], Awaitable[T]], *, repeatable: bool = False) -> T:
+        by = actor("code", self._ours.app)
+        return await self._db.run(work, repeatable=repeatable, actor=by)
 
     async def _standing(self, tx: Tx) -> sql.Standing:
         return await sql.standing(
@@ -182,7 +190,7 @@ async def ensure_tasks(db: Database, tenant: Tenant, ours: Declaration, *, shard
             await _create(tx, unlimited(tenant), ours.app, new, shards=shards)
 
     if tasks:
-        await db.run(write, repeatable=True)
+        await db.run(write, repeatable=True, actor=actor("code", ours.app))
 
 
 async def carry_out(
@@ -190,10 +198,12 @@ async def carry_out(
 ) -> tuple[str, ...]:
     """Do what was planned; the keys of those that were not made, as their instant has passed."""
     passed = await _create(tx, tenant, app, todo.create, shards=shards)
+    keys = [*(each.key for each in todo.change), *todo.prune]
+    await update.lock_several(tx, await sql.ids(tx, tenant.id, keys))
     for each in todo.change:
         await _change(tx, tenant, each, shards=shards)
     for schedule_id in await sql.ids(tx, tenant.id, todo.prune):
-        await service.delete(tx, tenant, schedule_id)
+        await update.delete(tx, tenant, schedule_id)
     await sql.unnote(tx, tenant.id, todo.prune)
     done = {each.key: each.fingerprint for each in (*todo.create, *todo.change)}
     await sql.note(tx, tenant.id, app, {key: done[key] for key in done if key not in passed})
@@ -209,7 +219,7 @@ async def _create(
     gone = [each.key for each, parsed in read if _is_over(parsed)]
     parsed = [parsed for _, parsed in read if not _is_over(parsed)]
     try:
-        made = await insert(tx, tenant, parsed, shards=shards, now=now)
+        made = await create_parsed(tx, tenant, parsed, shards=shards, now=now)
     except InvalidSchedule as error:
         raise InvalidDeclaration(f"the app {app!r}: {error.message}", field=error.field) from error
     there = {saved.schedule.key for saved in made} | {*gone}
@@ -222,7 +232,7 @@ async def _create(
 
 async def _change(tx: Tx, tenant: Tenant, each: Declared, *, shards: int) -> None:
     try:
-        await service.upsert_by_key(tx, tenant, each.key, each.fields, shards=shards)
+        await update.upsert_by_key(tx, tenant, each.key, each.fields, shards=shards)
     except InvalidSchedule as error:
         raise _misplaced(each, error) from error
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, Generic, ParamSpec, TypeVar, cast,
 from rota.errors import InvalidInput
 from rota.library import asking, connections
 from rota.library.handles import Handle, Handles
-from rota.queue.enqueue import Order, enqueue_alone
+from rota.queue.enqueue import EnqueueRequest, enqueue_alone
 from rota.workers.tasks import arguments
 from rota.workers.tasks.exceptions import length
 from rota.workers.tasks.values import show
@@ -77,8 +77,10 @@ class Options:
         if value is not None and not fits(value):
             raise InvalidInput(f"expected {what}, got {show(value)}", field=name)
 
-    def order(self, task: str, payloads: Sequence[bytes | None], tenant_id: UUID | None) -> Order:
-        return Order(
+    def order(
+        self, task: str, payloads: Sequence[bytes | None], tenant_id: UUID | None
+    ) -> EnqueueRequest:
+        return EnqueueRequest(
             task=task,
             payloads=payloads,
             delay=None if self.delay is None else _later(self.delay),

@@ -12,7 +12,7 @@ from rota.history import queries
 from rota.library import asking
 from rota.library.standing_in import at_once
 from rota.library.waiting import waiting_of
-from rota.queue.cancel import cancel
+from rota.queue.withdraw import cancel
 from rota.workers.tasks import results
 from rota.workers.tasks.exceptions import length
 
@@ -147,9 +147,9 @@ class Handle(Generic[R]):
 
         async def work(running: Running) -> bool:
             asked = await running.db.run(
-                lambda tx: cancel(tx, self.firing_id, reason), repeatable=True
+                lambda tx: cancel(tx, [self.firing_id], reason), repeatable=True
             )
-            return asked is not None
+            return bool(asked)
 
         stand_in = self._rota.stand_in
         if stand_in is not None:

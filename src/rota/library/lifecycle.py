@@ -16,10 +16,10 @@ from rota.library.callers import open_callers
 from rota.library.declaring import Declarer, ensure_tasks, unlimited
 from rota.library.running import Running
 from rota.library.telling import tell_failures
-from rota.runtime.loop import Loop, every
 from rota.runtime.opening import keep_up, open_database
 from rota.runtime.parts import BUILT_IN, Program
 from rota.runtime.serve import running
+from rota.service import Service
 from rota.tenants import service as tenants
 from rota.tenants import sql as tenants_sql
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from rota.runtime.opening import Opened
     from rota.runtime.parts import Engine, Stop
     from rota.tenants.tenant import Tenant
-    from rota.workers.calls import Caller
+    from rota.workers.caller import Caller
     from rota.workers.tasks.registry import Registry
 
 CONCURRENCY: Final = 100
@@ -162,12 +162,15 @@ class _Embedding:
             served=named or (),
         )
         await self.declarer.declare()
-        wait = every(declaring.INTERVAL, engine.clock)
-        loop = Loop(
-            "declared", self.declarer.run_once, wait=wait, bus=engine.bus, clock=engine.clock
+        service = Service(
+            "declared",
+            self.declarer.run_once,
+            wait=declaring.INTERVAL,
+            bus=engine.bus,
+            clock=engine.clock,
         )
-        loop.start()
-        stack.push_async_callback(loop.stop)
+        service.start()
+        stack.push_async_callback(service.stop)
 
     async def _named_tenants(self, db: Database) -> frozenset[UUID] | None:
         wanted = self._start.tenants

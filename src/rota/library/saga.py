@@ -10,9 +10,10 @@ from rota.library import declared_sql as sql
 from rota.library.handles import Handle
 from rota.library.policies import fields_of
 from rota.library.task import Task
-from rota.schedules import service
+from rota.schedules import run_now
 from rota.schedules.errors import NoSuchSchedule
 from rota.schedules.steps import CALL
+from rota.tenants.tenant import actor
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -51,12 +52,12 @@ class Saga:
                 found = await sql.ids(tx, running.tenant.id, [self.key])
                 if not found:
                     raise NoSuchSchedule
-                run = await service.trigger_now(
-                    tx, running.tenant, found[0], payload=arguments or None, triggered_by="api"
+                run = await run_now.trigger_now(
+                    tx, running.tenant, found[0], payload=arguments or None
                 )
                 return [run.id]
 
-            return await running.db.run(write)
+            return await running.db.run(write, actor=actor("code", self.rota.app))
 
         if self.rota.stand_in is not None:
             id_ = self.rota.stand_in.start(self.key, arguments or None)

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from uuid import UUID
 
     from rota.history.outcomes import Outcome
-    from rota.queue.enqueue import Order
+    from rota.queue.enqueue import EnqueueRequest
 
 T = TypeVar("T")
 
@@ -19,7 +19,7 @@ T = TypeVar("T")
 class StandIn(Protocol):
     """What a program asks of a `Rota`, answered at once and in this process."""
 
-    def enter(self, order: Order) -> list[UUID]:
+    def enter(self, order: EnqueueRequest) -> list[UUID]:
         """The ids of the runs that are now in the queue."""
         ...
 

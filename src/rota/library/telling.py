@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from rota.events import Bus
-    from rota.queue.finish import Settlement
+    from rota.queue.complete import Settlement
 
 _log = logging.getLogger("rota")
 

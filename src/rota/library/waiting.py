@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
-from weakref import WeakKeyDictionary
 
 from rota.clock import set_or_late
 from rota.errors import TemporaryError
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from uuid import UUID
 
-    from rota.db import Database
     from rota.history.outcomes import Outcome
     from rota.library.running import Running
 
@@ -28,15 +26,10 @@ SHORTEST: Final = timedelta(milliseconds=20)
 LONGEST: Final = timedelta(seconds=1)
 _GROWTH = 1.5
 
-_known: WeakKeyDictionary[Database, Waiting] = WeakKeyDictionary()
-
 
 def waiting_of(running: Running) -> Waiting:
-    """The one of this process."""
-    found = _known.get(running.db)
-    if found is None:
-        found = _known[running.db] = Waiting(running)
-    return found
+    """The one of this process and this database."""
+    return running.db.companion(Waiting, lambda: Waiting(running))
 
 
 class Waiting:

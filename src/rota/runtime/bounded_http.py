@@ -9,12 +9,13 @@ everywhere. How many connections there may be is the limiter's business (`connec
 from __future__ import annotations
 
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 import msgspec
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from rota.api.problems import MEDIA_TYPE, Refused, to_problem
+from rota.runtime.answer_writer import AnswerWriter
 
 if TYPE_CHECKING:
     import asyncio
@@ -57,6 +58,7 @@ class BoundedHttp(HttpToolsProtocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # pyright: ignore[reportIncompatibleMethodOverride] - as uvicorn has it
         super().connection_made(transport)
+        self._writer = AnswerWriter(transport, self.loop)
         refusal = self._limiter.enter(self, self.client)
         if refusal is not None:
             self._answer(refusal)
@@ -102,6 +104,7 @@ class BoundedHttp(HttpToolsProtocol):
             self.transport.abort()
         else:
             super().on_headers_complete()
+            self.cycle.transport = cast("asyncio.Transport", self._writer)
 
     def on_body(self, body: bytes) -> None:
         self._payload += len(body)
@@ -118,6 +121,11 @@ class BoundedHttp(HttpToolsProtocol):
         self._messages += 1
         if not self._is_refused:
             super().on_message_complete()
+
+    def shutdown(self) -> None:
+        # An answer that is complete may be held back still.
+        self._writer.flush()
+        super().shutdown()
 
     def send_400_response(self, msg: str) -> None:
         if not self._is_refused:
@@ -202,6 +210,8 @@ class BoundedHttp(HttpToolsProtocol):
             f"content-length: {len(body)}\r\nx-content-type-options: nosniff\r\n{more}"
             "connection: close\r\n\r\n"
         )
+        # What is held back is of an answer before this one.
+        self._writer.flush()
         self.transport.write(head.encode() + body)
 
 

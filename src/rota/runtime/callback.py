@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rota.queue.tokens import Tokens
-from rota.workers.callback import Callback
+from rota.queue.external_claims import Tokens
+from rota.workers.delivery.callback import Callback
 
 if TYPE_CHECKING:
     from rota.config import Config

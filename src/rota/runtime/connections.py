@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
+from functools import lru_cache
 from http import HTTPStatus
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from typing import TYPE_CHECKING, Final, Literal, Protocol
@@ -21,6 +22,8 @@ Phase = Literal["idle", "head", "body", "working", "answered", "writing", "closi
 
 USUAL: Final = 4096
 USUAL_OF_PEER: Final = 512
+_MAX_ADDRESS: Final = 64
+"""Characters; what is longer is no address, and a proxy may have passed on anything."""
 MAX_STEP: Final = 2.0
 """Seconds that may pass between two looks at the connections, as far as deadlines go."""
 
@@ -71,15 +74,23 @@ class Peers:
 
     def name(self, host: str) -> str:
         """What to count the peer by."""
-        address = _address(host)
-        if isinstance(address, IPv6Address):
-            return str(ip_network((address, 64), strict=False))
-        return host if address is None else str(address)
+        # Asked for with every request, and most have the address of one before.
+        return _cached_name(host) if len(host) <= _MAX_ADDRESS else _name(host)
 
     def is_proxy(self, host: str) -> bool:
         """Whether this is one that the operator trusts: it stands for many."""
         address = _address(host)
         return address is not None and any(address in each for each in self._trusted)
+
+
+def _name(host: str) -> str:
+    address = _address(host)
+    if isinstance(address, IPv6Address):
+        return str(ip_network((address, 64), strict=False))
+    return host if address is None else str(address)
+
+
+_cached_name = lru_cache(maxsize=4096)(_name)
 
 
 def _address(host: str) -> IPv4Address | IPv6Address | None:

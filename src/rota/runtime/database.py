@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
+from rota.clock import Clock, SystemClock
 from rota.errors import EmbeddedError, TemporaryError
 from rota.events import Event
 
@@ -26,6 +27,8 @@ class DatabaseAway(Event):
     """Nothing can be read or written; nothing fires until it is back."""
 
     reason: str
+    unanswered_for: timedelta = timedelta()
+    """How long ago it was asked."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,8 +39,17 @@ class DatabaseBack(Event):
 class DatabaseWatch:
     """Asks the database whether it is there; an embedded server that died is started again."""
 
-    def __init__(self, db: Database, *, bus: Bus, embedded: Embedded | None = None) -> None:
+    def __init__(
+        self,
+        db: Database,
+        *,
+        bus: Bus,
+        embedded: Embedded | None = None,
+        clock: Clock | None = None,
+    ) -> None:
         self._db = db
+        self._clock = clock or SystemClock()
+        self._asked_at = self._clock.monotonic()
         self._bus = bus
         self._embedded = embedded
         self._told: str | None = None
@@ -48,6 +60,7 @@ class DatabaseWatch:
 
     async def run_once(self) -> None:
         """One look. Never raises because of the database: being away is what it is here to see."""
+        self._asked_at = self._clock.monotonic()
         reason = await self._trouble()
         if reason is None:
             self._tell_back()
@@ -66,7 +79,8 @@ class DatabaseWatch:
     def _tell_away(self, reason: str) -> None:
         """Once for each reason: it is looked at every second, and an outage may last hours."""
         if reason != self._told:
-            self._bus.publish(DatabaseAway(reason=reason))
+            unanswered_for = timedelta(seconds=self._clock.monotonic() - self._asked_at)
+            self._bus.publish(DatabaseAway(reason=reason, unanswered_for=unanswered_for))
         self._told = reason
 
     def _tell_back(self) -> None:
@@ -78,7 +92,7 @@ class DatabaseWatch:
         try:
             async with (
                 asyncio.timeout(_PATIENCE.total_seconds()),
-                self._db.transaction(read_only=True) as tx,
+                self._db.reading() as tx,
             ):
                 await tx.fetch_value("SELECT 1")
         except TemporaryError as error:

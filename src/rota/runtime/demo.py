@@ -12,20 +12,16 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import uvloop
-
 from rota import config as configuration
 from rota.clock import SystemClock
 from rota.db import embedded, installation
 from rota.errors import InvalidConfig
-from rota.events import Bus
 from rota.firing.events import PassDone
 from rota.runtime import listening
 from rota.runtime.echo import echo
-from rota.runtime.run import listen_to_signals
-from rota.runtime.serve import SERVER, Stop, running
-from rota.schedules import service
-from rota.telemetry import log
+from rota.runtime.run import until_asked, with_signals
+from rota.runtime.serve import SERVER, running
+from rota.schedules import create
 from rota.tenants import service as tenants
 from rota.workers.events import FiringFinished, FiringRetried
 
@@ -37,8 +33,9 @@ if TYPE_CHECKING:
     from rota.clock import Clock
     from rota.config import Config
     from rota.db import Database, Tx
+    from rota.events import Bus
     from rota.runtime.parts import Program
-    from rota.runtime.serve import Started
+    from rota.runtime.serve import Started, Stop
 
 _GRACE = timedelta(seconds=1)
 """Whoever has seen enough does not wait for a slow sample."""
@@ -65,33 +62,26 @@ def run(
 ) -> None:
     """Run it until a signal comes or the seconds are over; nothing of it stays behind."""
 
-    async def main() -> None:
-        bus, stop = Bus(), Stop()
-        listen_to_signals(stop)
-        end_log = log.start(bus, verbose=True) if verbose else None
+    async def main(bus: Bus, stop: Stop) -> None:
         async with throw_away_folder() as folder:
             config = _config(folder, port)
             program = replace(SERVER, is_terminal=is_terminal)
-            await _demo(
-                config, bus, stop, program, on_started=on_started, show=show, seconds=seconds
-            )
-        if end_log is not None:
-            end_log()
 
-    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        runner.run(main())
+            def began(started: Started) -> None:
+                on_started(started, config.data_dir)
+                if seconds is not None:
+                    asyncio.get_running_loop().call_later(seconds, stop.ask)
+
+            block = _demo(config, bus, stop, program, show=show)
+            await until_asked(block, stop=stop, on_started=began)
+
+    with_signals(main, verbose=verbose, has_log=verbose)
 
 
+@asynccontextmanager
 async def _demo(
-    config: Config,
-    bus: Bus,
-    stop: Stop,
-    program: Program,
-    *,
-    on_started: Callable[[Started, Path], None],
-    show: Callable[[Shown], None],
-    seconds: float | None,
-) -> None:
+    config: Config, bus: Bus, stop: Stop, program: Program, *, show: Callable[[Shown], None]
+) -> AsyncGenerator[Started]:
     clock = SystemClock()
     async with (
         echo(clock) as url,
@@ -99,12 +89,7 @@ async def _demo(
     ):
         names = await _add_samples(started.db, url)
         _Live(clock, names, show).listen_to(bus)
-        on_started(started, config.data_dir)
-        try:
-            async with asyncio.timeout(seconds):
-                await stop.asked.wait()
-        except TimeoutError:
-            stop.ask()
+        yield started
 
 
 @asynccontextmanager
@@ -155,7 +140,7 @@ async def _add_samples(db: Database, url: str) -> dict[UUID, str]:
     async def add(tx: Tx) -> dict[UUID, str]:
         tenant = await tenants.default_tenant(tx)
         shards = (await installation.read(tx)).shards
-        made = [await service.create(tx, tenant, fields, shards=shards) for fields in samples(url)]
+        made = [await create.create(tx, tenant, fields, shards=shards) for fields in samples(url)]
         return {each.schedule.id: each.schedule.name for each in made}
 
     return await db.run(add)

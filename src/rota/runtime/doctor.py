@@ -15,9 +15,12 @@ from rota.errors import InvalidConfig, OperatorError
 from rota.history import depth, retention
 from rota.leases import SCHEDULER, standing
 from rota.queue import circuits
+from rota.schedules import tzdata
 from rota.tenants.secrets import Rings, Vault, rings, rotate
 from rota.tenants.secrets.ring import HOW_TO_SET
-from rota.timers import lag
+from rota.timers import lags
+from rota.triggers import zones
+from rota.watch import alerts
 from rota.workers.hosts.circuit import state_of
 
 if TYPE_CHECKING:
@@ -27,6 +30,7 @@ if TYPE_CHECKING:
     from rota.db import Database, Tx
     from rota.history.depth import Depth
     from rota.leases.standing import NodeStanding, ShardStanding
+    from rota.watch.alert import Alert
 
 LATE: Final = timedelta(seconds=30)
 """What is later than this has nobody to do it, or too few."""
@@ -34,6 +38,7 @@ LATE: Final = timedelta(seconds=30)
 WORKER: Final = "worker"
 _FEW_DAYS = 3
 _SHOWN = 3
+_MOVED = 20
 
 
 async def checks(db: Database, config: Config) -> list[Check]:
@@ -46,10 +51,11 @@ async def checks(db: Database, config: Config) -> list[Check]:
             await tenant_role(tx),
             running(nodes),
             leases(await standing.shards(tx), nodes),
-            overdue(await lag.lags(tx), nodes),
+            overdue(await lags(tx), nodes),
             queue(await depth.of_all(tx), nodes),
             partitions(await retention.days(tx), today),
             circuits_open(await circuits.shown(tx, after=None, limit=circuits.MAX_READ)),
+            zone_rules(await tzdata.follow(tx), zones.VERSION, await alerts.are_open(tx, "moved")),
             await _ring(tx, config),
         ]
 
@@ -145,6 +151,30 @@ def circuits_open(found: Sequence[circuits.Shown]) -> Check:
         found=f"{len(hosts)} open: {', '.join(hosts[:_SHOWN])}{rest}",
         advice="see why with `rota circuits`; they are tried again by themselves",
     )
+
+
+def zone_rules(follow: Mapping[str, int], own: str, moved: Sequence[Alert]) -> Check:
+    """By which tzdata the timers were armed, shard by shard, and what the last update moved."""
+    name = "zone rules"
+    if not follow:
+        return Check(name, ok=True, found="none recorded: a scheduler does when it starts")
+    newest = max(follow)
+    found = f"timers follow tzdata {newest}"
+    if newest > own:
+        advice = "upgrade the package tzdata here: what this machine fires, it fires by older rules"
+        return Check(name, ok=None, found=f"{found}, and here is {own}", advice=advice)
+    behind = sum(count for version, count in follow.items() if version < newest)
+    if behind:
+        found += f", in {behind} shards still an older one"
+        advice = "a scheduler with the newer tzdata moves them when it takes the shards"
+        return Check(name, ok=None, found=found, advice=advice)
+    if not moved:
+        return Check(name, ok=True, found=found)
+    some = "; ".join(f"{each.name}: {each.detail}" for each in moved[:_MOVED])
+    rest = f"; and {len(moved) - _MOVED} more" if len(moved) > _MOVED else ""
+    count = sum(each.count for each in moved)
+    advice = "nothing, unless others rely on the old instants: local times are the same"
+    return Check(name, ok=None, found=f"{found}; moved {count}: {some}{rest}", advice=advice)
 
 
 async def _ring(tx: Tx, config: Config) -> Check:

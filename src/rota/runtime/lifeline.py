@@ -14,7 +14,7 @@ import threading
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final, Self
 
-from rota.db import Backoff
+from rota.backoff import Backoff
 
 if TYPE_CHECKING:
     from types import TracebackType

@@ -42,6 +42,8 @@ def start_measuring(
         # Nobody could ask for them, and counting every firing is not free.
         return None
     pools = {"engine": opened.db}
+    if opened.scheduling_db is not opened.db:
+        pools["scheduling"] = opened.scheduling_db
     if opened.api_db is not opened.db:
         pools["api"] = opened.api_db
     metrics = Metrics(bus, opened.db, clock, pools=pools)

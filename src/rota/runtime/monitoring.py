@@ -1,11 +1,11 @@
-"""The scheduler's loops beside firing: calendars that grow old, and pings that do not come."""
+"""The scheduler's services beside firing: calendars that grow old, and pings that do not come."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rota.runtime.loop import Loop, every
 from rota.schedules.calendars.refresher import INTERVAL, Refresher
+from rota.service import Service
 from rota.watch.monitors import Monitors
 
 if TYPE_CHECKING:
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from rota.events import Bus
 
 
-def calendars_and_monitors(db: Database, *, bus: Bus, clock: Clock) -> tuple[Loop, ...]:
-    """The loops, to be started; any number of nodes may have them."""
+def calendars_and_monitors(db: Database, *, bus: Bus, clock: Clock) -> tuple[Service, ...]:
+    """The services, to be started; any number of nodes may have them."""
     refresher = Refresher(db, bus)
     monitors = Monitors(db, bus)
 
@@ -23,6 +23,6 @@ def calendars_and_monitors(db: Database, *, bus: Bus, clock: Clock) -> tuple[Loo
         await monitors.wait(clock)
 
     return (
-        Loop("calendars", refresher.run_once, wait=every(INTERVAL, clock), bus=bus, clock=clock),
-        Loop("monitors", monitors.run_once, wait=wait, bus=bus, clock=clock),
+        Service("calendars", refresher.run_once, wait=INTERVAL, bus=bus, clock=clock),
+        Service("monitors", monitors.run_once, wait=wait, bus=bus, clock=clock),
     )

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from rota.db.server_clock import DatabaseClock
-from rota.firing.loop import CHANNEL as TIMERS
+from rota.firing.scheduler import CHANNEL as TIMERS
 from rota.leases import Node, NodeSession
 from rota.runtime.callback import open_callback
 from rota.runtime.limits import host_limits
@@ -15,13 +15,15 @@ from rota.runtime.scheduling import Scheduling
 from rota.runtime.targets import reporter, target_policy
 from rota.runtime.watching import start_watching
 from rota.schedules.definition import CELERY_LANE, HTTP_LANE, STREAM_LANE
+from rota.schedules.schedule_cache import ScheduleCache
 from rota.tenants.known import remembered_tenants
-from rota.workers.capture_budget import MEGABYTE
-from rota.workers.celery import CeleryCaller
-from rota.workers.http import HttpCaller
-from rota.workers.last_moment import LastMoment
-from rota.workers.pool import Pace, Worker
-from rota.workers.streams import StreamCaller
+from rota.workers.delivery.capture_budget import MEGABYTE
+from rota.workers.delivery.celery import CeleryCaller
+from rota.workers.delivery.http import HttpCaller
+from rota.workers.delivery.redis_streams import StreamCaller
+from rota.workers.delivery.request_signing import RequestSigner
+from rota.workers.settings import WorkerSettings
+from rota.workers.worker import Worker
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Collection, Mapping
@@ -34,8 +36,8 @@ if TYPE_CHECKING:
     from rota.db import Listener
     from rota.events import Bus
     from rota.runtime.opening import Opened
-    from rota.workers.callback import Callback
-    from rota.workers.calls import Caller
+    from rota.workers.caller import Caller
+    from rota.workers.delivery.callback import Callback
 
 BUILT_IN = (HTTP_LANE, STREAM_LANE, CELERY_LANE)
 """The lanes whose calls need no code of the user's."""
@@ -88,6 +90,8 @@ class Engine:
     clock: Clock
     time: DatabaseClock
     """The database's time; the worker measures it, and what it calls is signed by it."""
+    cache: ScheduleCache
+    """Schedules of this database, for the scheduler and the worker."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,7 +114,7 @@ async def start_parts(
 ) -> Parts:
     """Begin to claim and to fire, as far as the roles say."""
     node = Node.start(config.roles)
-    session = NodeSession(opened.dsn, node, bus=bus, clock=clock)
+    session = NodeSession(opened.direct_dsn, node, bus=bus, clock=clock)
     await stack.enter_async_context(session)
     engine = Engine(
         opened=opened,
@@ -120,6 +124,7 @@ async def start_parts(
         bus=bus,
         clock=clock,
         time=DatabaseClock(clock),
+        cache=ScheduleCache(),
     )
     start_watching(stack, opened, config, node_id=node.id, bus=bus, clock=clock)
     if program.declare is not None:
@@ -130,13 +135,14 @@ async def start_parts(
     scheduling = None
     if "scheduler" in config.roles:
         scheduling = Scheduling(
-            opened.db,
+            opened.scheduling_db,
             config,
             node=node,
             session=session,
             news=news.subscribe(TIMERS),
             bus=bus,
             clock=clock,
+            cache=engine.cache,
         )
         scheduling.start()
     return Parts(scheduling=scheduling, worker=worker)
@@ -155,13 +161,15 @@ async def _start_worker(
         id_=engine.node.id,
         callers=callers,
         tenants=None if program.served_tenants is None else program.served_tenants(),
+        session=engine.session,
         listener=engine.news,
-        pace=_pace(config, program),
+        settings=_worker_settings(config, program),
         limits=host_limits(config),
         bus=engine.bus,
         clock=engine.clock,
         time=engine.time,
         has_tokens=callback is not None,
+        cache=engine.cache,
     )
     await worker.start()
     return worker
@@ -176,28 +184,28 @@ async def _built_in(
 ) -> dict[str, Caller]:
     policy = target_policy(config, engine.opened.prepared.operator)
     report = reporter(engine.bus)
-    last_moment = LastMoment(engine.opened.db, engine.opened.vault, time=engine.time)
+    signer = RequestSigner(engine.opened.db, engine.opened.vault, time=engine.time)
     callers: dict[str, Caller] = {}
     if HTTP_LANE in lanes:
-        http = HttpCaller(policy, last_moment=last_moment, callback=callback, report=report)
+        http = HttpCaller(policy, signer=signer, callback=callback, report=report)
         callers[HTTP_LANE] = await stack.enter_async_context(http)
     if STREAM_LANE in lanes:
-        streams = StreamCaller(policy, last_moment=last_moment, report=report)
+        streams = StreamCaller(policy, signer=signer, report=report)
         callers[STREAM_LANE] = await stack.enter_async_context(streams)
     # Without a broker the lane is left to workers that have one.
     if CELERY_LANE in lanes and config.celery_broker_url is not None:
         celery = CeleryCaller(
             config.celery_broker_url,
             find_tenant=remembered_tenants(engine.opened.db, clock=engine.clock),
-            last_moment=last_moment,
+            signer=signer,
         )
         callers[CELERY_LANE] = stack.enter_context(celery)
     return callers
 
 
-def _pace(config: Config, program: Program) -> Pace:
+def _worker_settings(config: Config, program: Program) -> WorkerSettings:
     budget = config.capture_budget_mb * MEGABYTE or None
-    usual = Pace(lead=config.lead, capture_budget=budget)
+    usual = WorkerSettings(lead=config.lead, capture_budget=budget)
     if program.concurrency is None:
         return usual
     return replace(usual, concurrency=program.concurrency, prefetch=program.concurrency)

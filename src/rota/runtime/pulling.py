@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rota.runtime.loop import Loop, every
-from rota.workers.news import QUEUE
-from rota.workers.pace import Pace
+from rota.db.locks import QUEUE
+from rota.service import Service
 from rota.workers.rescuer import Rescuer
+from rota.workers.settings import WorkerSettings
 
 if TYPE_CHECKING:
     from contextlib import AsyncExitStack
@@ -35,13 +35,14 @@ def start_pull(
     async def hear() -> None:
         await polls.hear(waiting)
 
-    loops = [Loop("pull", polls.pass_on, wait=hear, bus=bus, clock=clock)]
+    services = [Service("pull", polls.pass_on, wait=hear, bus=bus, clock=clock)]
     if "worker" not in config.roles:
         # All may be done by pull workers: then nobody else looks after claims that have run out.
-        pace = Pace(lead=config.lead)
-        rescuer = Rescuer(db, bus, clock=clock, grace=pace.rescue_grace)
-        wait = every(pace.rescue_interval, clock)
-        loops.append(Loop("rescue", rescuer.run_once, wait=wait, bus=bus, clock=clock))
-    for loop in loops:
-        loop.start()
-        stack.push_async_callback(loop.stop)
+        settings = WorkerSettings(lead=config.lead)
+        rescuer = Rescuer(db, bus, clock=clock, grace=settings.rescue_grace)
+        services.append(
+            Service("rescue", rescuer.run_once, wait=settings.rescue_interval, bus=bus, clock=clock)
+        )
+    for service in services:
+        service.start()
+        stack.push_async_callback(service.stop)

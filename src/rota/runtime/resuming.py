@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
 from rota.events import Event
-from rota.schedules import together
+from rota.schedules import bulk_pause
 
 if TYPE_CHECKING:
     from rota.db import Database
@@ -34,7 +34,7 @@ class Resumer:
         """Resume all whose time is up, a batch at a time; how many it were."""
         count = 0
         while True:
-            part = await self._db.run(together.resume_over, repeatable=True)
+            part = await self._db.run(bulk_pause.resume_over, repeatable=True)
             done = part.changed + part.completed
             if not done:
                 break

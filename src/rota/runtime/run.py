@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 import uvloop
 
 from rota.clock import SystemClock
+from rota.errors import RotaError
 from rota.events import Bus
 from rota.runtime import descriptors
 from rota.runtime.collector import calm
@@ -50,21 +51,31 @@ def until_signalled(
     with_signals(main, verbose=verbose)
 
 
-def with_signals(main: Callable[[Bus, Stop], Awaitable[None]], *, verbose: bool = False) -> None:
-    """Run it on a loop of its own, with a bus whose events are logged and a stop for signals."""
+def with_signals(
+    main: Callable[[Bus, Stop], Awaitable[None]], *, verbose: bool = False, has_log: bool = True
+) -> None:
+    """Run it on a loop of its own, with a stop for signals and a bus, whose events are logged
+    unless `has_log` is false."""
 
     async def run() -> None:
         bus, stop = Bus(), Stop()
         listen_to_signals(stop)
-        end_log = log.start(bus, verbose=verbose)
+        log.silence_driver()
+        end_log = log.start(bus, verbose=verbose) if has_log else None
         try:
             await main(bus, stop)
         finally:
-            end_log()
+            if end_log is not None:
+                end_log()
             await _leave_behind()
 
-    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        runner.run(run())
+    before = signal.getsignal(signal.SIGINT)
+    try:
+        with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+            runner.run(run())
+    finally:
+        # The loop leaves Python's own handler behind: Ctrl-C would be a traceback again.
+        signal.signal(signal.SIGINT, before)
 
 
 async def _leave_behind() -> None:
@@ -105,6 +116,10 @@ async def until_asked(
         await task
     except asyncio.CancelledError:
         if not stop.asked.is_set():
+            raise
+    except RotaError:
+        # What is undone half-way may fail, and that is no news to who asked for the stop.
+        if not stop.asked.is_set() or began.is_set():
             raise
 
 

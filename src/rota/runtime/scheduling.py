@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from rota.firing.loop import Scheduler, Settings
-from rota.leases import Elector
+from rota.firing.scheduler import Scheduler, Settings
+from rota.leases import Elector, SlowRule
+from rota.runtime.tzdata_updater import TzdataUpdater
 
 if TYPE_CHECKING:
     from rota.clock import Clock
@@ -15,8 +15,11 @@ if TYPE_CHECKING:
     from rota.db import Database, Subscription
     from rota.events import Bus
     from rota.leases import Node, NodeSession
+    from rota.schedules.schedule_cache import ScheduleCache
 
 _MARGIN = timedelta(seconds=2)
+_SLOW_ABOVE = timedelta(milliseconds=100)
+"""A round trip that is no trouble, however short the lead."""
 
 
 class Scheduling:
@@ -32,6 +35,7 @@ class Scheduling:
         news: Subscription,
         bus: Bus,
         clock: Clock,
+        cache: ScheduleCache,
     ) -> None:
         self._elector = Elector(
             db,
@@ -43,7 +47,9 @@ class Scheduling:
             renew_interval=config.lease_renew_interval,
             # Short leases, as tests have them, leave no room for the usual margin.
             margin=min(_MARGIN, (config.lease_ttl - config.lease_renew_interval) / 4),
+            slow=SlowRule(slow_above=max(_SLOW_ABOVE, config.lead / 10)),
         )
+        self._updater = TzdataUpdater(db, self._elector, bus=bus, clock=clock)
         self._scheduler = Scheduler(
             db,
             self._elector,
@@ -51,20 +57,19 @@ class Scheduling:
             clock=clock,
             news=news,
             settings=Settings(lead=config.lead),
+            gate=self._updater,
+            cache=cache,
         )
-        self._tasks: list[asyncio.Task[None]] = []
+        parts = (self._elector, self._scheduler, self._updater)
+        self._services = [each.service() for each in parts]
 
     def start(self) -> None:
         """Begin, in the background."""
-        self._tasks = [
-            asyncio.create_task(self._elector.run(), name="rota elector"),
-            asyncio.create_task(self._scheduler.run(), name="rota scheduler"),
-        ]
+        for each in self._services:
+            each.start()
 
     async def stop(self) -> None:
         """Fire no more, then give the leases back: in this order, or two would fire at once."""
-        for task in reversed(self._tasks):
-            task.cancel()
-            await asyncio.gather(task, return_exceptions=True)
-        self._tasks = []
+        for each in reversed(self._services):
+            await each.stop(within=timedelta())
         await self._elector.resign()

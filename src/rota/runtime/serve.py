@@ -13,13 +13,14 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from rota.db import Database, Listener
-from rota.firing.loop import CHANNEL as TIMERS
+from rota.firing.scheduler import CHANNEL as TIMERS
 from rota.runtime import handover, listening, measuring
 from rota.runtime.opening import has_web_process, keep_up, open_database, shares
 from rota.runtime.parts import Program, Stop, drain, start_parts
 from rota.runtime.web_process import WebProcess, WebStart
 from rota.telemetry import log
-from rota.workers.news import CHANNELS
+from rota.tenants.sql import CHANNEL as TENANTS
+from rota.workers.channels import CHANNELS
 
 if TYPE_CHECKING:
     import socket
@@ -83,8 +84,11 @@ async def running(
         )
         new_key = _handed(opened.prepared.new_key, config, program)
         keep_up(stack, opened, config, bus=bus, clock=clock)
-        news = Listener(opened.dsn, [TIMERS, *CHANNELS], clock=clock)
-        await stack.enter_async_context(news)
+        news = Listener(opened.direct_dsn, [TIMERS, TENANTS, *CHANNELS], clock=clock)
+        for db in {opened.db, opened.api_db}:
+            news.pass_on(TENANTS, db)
+        if config.listen:
+            await stack.enter_async_context(news)
         metrics = measuring.start_measuring(
             stack, opened, config, listener=figures, bus=bus, clock=clock
         )
@@ -177,6 +181,8 @@ def _web_start(opened: Opened, config: Config, program: Program) -> WebStart:
     return WebStart(
         config=config,
         dsn=opened.dsn,
+        direct_dsn=opened.direct_dsn,
+        is_pooled=opened.db.session.is_pooled,
         installation=opened.prepared.installation,
         operator=opened.prepared.operator,
         pool_size=shares(config, has_client=program.has_client).web,

@@ -22,6 +22,7 @@ import uvloop
 from rota.api.events import WorkReported
 from rota.clock import SystemClock
 from rota.db import Listener
+from rota.db.locks import QUEUE
 from rota.errors import RotaError
 from rota.events import Bus
 from rota.runtime import descriptors
@@ -42,7 +43,7 @@ from rota.runtime.opening import open_web
 from rota.runtime.parts import Stop
 from rota.telemetry import log
 from rota.telemetry.metrics import Metrics, WebFigures
-from rota.workers.news import QUEUE
+from rota.tenants.sql import CHANNEL as TENANTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -95,7 +96,10 @@ async def _serve(
 ) -> None:
     clock, stop = SystemClock(), Stop()
     opened = await open_web(stack, start)
-    news = await stack.enter_async_context(Listener(opened.dsn, [QUEUE], clock=clock))
+    news = Listener(opened.direct_dsn, [QUEUE, TENANTS], clock=clock)
+    news.pass_on(TENANTS, opened.db)
+    if start.config.listen:
+        await stack.enter_async_context(news)
     figures = None
     if start.config.metrics:
         own = Metrics(bus, opened.db, clock, pools={"api": opened.db})

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import socket
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from rota.firing.events import CaughtUp, FallingBehind
 from rota.runtime.database import DatabaseAway, DatabaseBack
-from rota.runtime.loop import Loop, every
 from rota.runtime.notifying import Webhooks
 from rota.runtime.targets import reporter, target_policy
-from rota.watch import sender, watchdog
+from rota.runtime.tzdata_updater import TzdataOutdated
+from rota.service import Service
+from rota.watch import outage, sender, watchdog
 from rota.watch.channels import Channels
 from rota.watch.heard import Heard
 from rota.watch.others import Others
+from rota.watch.outage import OutageNotifier
 from rota.watch.outcomes import Noticer
-from rota.watch.sender import Sender
+from rota.watch.sender import Post, Sender
 from rota.watch.watchdog import Watchdog
 from rota.workers.events import FinishRefused
 
@@ -45,46 +48,59 @@ def start_watching(
     """Begin to notice; on a worker, to tell as well. Ended by the stack."""
     db = opened.db
     heard = hear(stack, db, node_id, bus=bus, clock=clock)
-    loops = [
-        Loop(
+    services = [
+        Service(
             "notice",
             _both(Noticer(db, bus), heard),
-            wait=every(_NOTICE_INTERVAL, clock),
+            wait=_NOTICE_INTERVAL,
             bus=bus,
             clock=clock,
         ),
-        Loop(
+        Service(
             "watchdog",
             Watchdog(db, bus, clock).run_once,
-            wait=every(watchdog.INTERVAL, clock),
+            wait=watchdog.INTERVAL,
             bus=bus,
             clock=clock,
         ),
     ]
+    policy = target_policy(config, opened.prepared.operator)
+    webhooks = Webhooks(db, opened.vault, policy=policy, clock=clock, report=reporter(bus))
+    stack.push_async_callback(webhooks.close)
+    others = Others() if uses_apprise(config) else None
+    if others is not None:
+        stack.callback(others.close)
+
+    def sending(post: Post) -> Sender:
+        only = None if config.apprise else opened.prepared.operator
+        channels = Channels(opened.vault)
+        return Sender(db, channels, post=post, say=others, say_for=only, bus=bus)
+
     if "worker" in config.roles:
-        operator = opened.prepared.operator
-        policy = target_policy(config, operator)
-        webhooks = Webhooks(db, opened.vault, policy=policy, clock=clock, report=reporter(bus))
-        stack.push_async_callback(webhooks.close)
-        others = Others() if uses_apprise(config) else None
-        if others is not None:
-            stack.callback(others.close)
-        sending = Sender(
-            db,
-            Channels(opened.vault),
-            post=webhooks,
-            say=others,
-            say_for=None if config.apprise else operator,
-            bus=bus,
-        )
-        loops.append(
-            Loop(
-                "notify", sending.run_once, wait=every(sender.INTERVAL, clock), bus=bus, clock=clock
-            )
-        )
-    for loop in loops:
-        loop.start()
-        stack.push_async_callback(loop.stop)
+        run_once = sending(webhooks).run_once
+        services.append(Service("notify", run_once, wait=sender.INTERVAL, bus=bus, clock=clock))
+    notifier = OutageNotifier(
+        db,
+        Channels(opened.vault),
+        deliver=sending(webhooks.prepared).deliver,
+        prepare=webhooks.prepare,
+        on_told=lambda: heard.told("away"),
+        node=f"{socket.gethostname()} ({node_id})",
+        after=config.lease_ttl / 2,
+        bus=bus,
+        clock=clock,
+    )
+    services.append(
+        Service("outage", notifier.run_once, wait=outage.INTERVAL, bus=bus, clock=clock)
+    )
+    for end in (
+        bus.subscribe(DatabaseAway, lambda e: notifier.away(unanswered_for=e.unanswered_for)),
+        bus.subscribe(DatabaseBack, lambda _: notifier.back()),
+    ):
+        stack.callback(end)
+    for service in services:
+        service.start()
+        stack.push_async_callback(service.stop)
 
 
 def uses_apprise(config: Config) -> bool:
@@ -109,7 +125,15 @@ def hear(stack: AsyncExitStack, db: Database, node_id: UUID, *, bus: Bus, clock:
     def double(event: FinishRefused) -> None:
         heard.trouble("double", f"firing {event.firing_id}, attempt {event.attempt}")
 
+    def outdated(event: TzdataOutdated) -> None:
+        heard.trouble(
+            "outdated",
+            f"it has tzdata {event.version} and fires {event.shards} shards that follow "
+            f"{event.newer}: upgrade the package tzdata there",
+        )
+
     for end in (
+        bus.subscribe(TzdataOutdated, outdated),
         bus.subscribe(FallingBehind, behind),
         bus.subscribe(CaughtUp, lambda _: heard.over("behind")),
         bus.subscribe(DatabaseAway, away),

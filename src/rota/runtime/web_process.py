@@ -55,6 +55,9 @@ class WebStart:
     config: Config
     dsn: str
     """Of the configuration, or of the embedded server."""
+    direct_dsn: str
+    is_pooled: bool
+    """Whether `dsn` leads to a pooler that shares sessions between transactions."""
     installation: Installation
     operator: UUID
     """The operator's tenant."""

@@ -9,7 +9,7 @@ import msgspec
 
 from rota.targets import HttpTarget
 from rota.testing.records import Call
-from rota.workers.calls import Reply
+from rota.workers.caller import Reply
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from rota.history.outcomes import Outcome
     from rota.library.app import Rota
-    from rota.queue.enqueue import Order
+    from rota.queue.enqueue import EnqueueRequest
     from rota.testing.clock import KitClock
     from rota.testing.firing import Entry, Firing
 
@@ -55,7 +55,7 @@ class Asked:
                 self._world.add(each.fields, self.now)
         self._met = len(declared)
 
-    def enter(self, order: Order) -> list[UUID]:
+    def enter(self, order: EnqueueRequest) -> list[UUID]:
         """What the program enqueues."""
         self._meet()
         live = set(self._world.live)

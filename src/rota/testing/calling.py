@@ -9,9 +9,12 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
+from datetime import timedelta
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from rota.workers.calls import Reply
+from rota import durations
+from rota.workers.caller import Reply
 from rota.workers.tasks import arguments, results
 from rota.workers.tasks.context import Context
 from rota.workers.tasks.exceptions import Cancelled
@@ -19,7 +22,7 @@ from rota.workers.tasks.failures import reply_to
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from datetime import datetime, timedelta
+    from datetime import datetime
 
     from rota.queue.claim import Claim
     from rota.schedules.schedule import Schedule
@@ -41,12 +44,23 @@ class Begun:
     """None for what is no function of the program."""
     started_at: datetime
     takes: timedelta
+    waited: timedelta = timedelta()
+    """By `Context.wait`: no time passes while a function is called, so its run ends later."""
     reply: Reply | None = None
     exception: BaseException | None = None
 
     @property
     def payload(self) -> Any:
         return self.schedule.definition.payload
+
+    def wait(self, context: Context, interval: timedelta) -> bool:
+        """Whether the run is to end; time that is up ends it."""
+        timeout = self.schedule.definition.timeout
+        self.waited += interval
+        self.takes = max(self.takes, self.waited)
+        if self.waited > timeout:
+            context.stop(f"timed out after {durations.compact(timeout)}")
+        return context.cancelled
 
     def failed(self, error: BaseException) -> None:
         trace = error.__traceback__
@@ -100,7 +114,9 @@ def _arguments(begun: Begun, spec: TaskSpec) -> tuple[list[Any], dict[str, Any]]
         args, kwargs = arguments.read(claim.payload, signature)
     if signature.context is not None:
         deadline = begun.started_at + begun.schedule.definition.timeout
-        signature.give(args, kwargs, Context.of(claim, begun.schedule, deadline=deadline))
+        context = Context.of(claim, begun.schedule, deadline=deadline)
+        context.pause = partial(begun.wait, context)
+        signature.give(args, kwargs, context)
     return args, kwargs
 
 

@@ -9,14 +9,12 @@ from uuid import UUID
 
 import msgspec
 
-from rota.firing.definitions import contract_of
-from rota.firing.overlap import MOST_LIVE
-from rota.firing.plan import Contract, Due
+from rota.firing.plan import Due
 from rota.queue.claim import Claim
+from rota.queue.overlap import MOST_LIVE
 from rota.schedules import fields
-from rota.schedules.creating import anchor
-from rota.schedules.definition import encode
-from rota.schedules.schedule import Schedule
+from rota.schedules.schedule import Schedule, anchor
+from rota.schedules.schedule_cache import ScheduleSnapshot
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -52,6 +50,10 @@ class Firing:
     pending: Settled | None = None
     """Of one that is under way: what will become of it when its time has passed."""
 
+    def is_reached(self, now: datetime) -> bool:
+        """Whether its instant has come, or it has begun."""
+        return self.attempt > 0 or self.state != "waiting" or self.available_at <= now
+
     def claim(self, now: datetime) -> Claim:
         """As a worker would hold it."""
         definition = self.entry.schedule.definition
@@ -80,7 +82,7 @@ class Entry:
     """A schedule, its timer, and what is live of it."""
 
     schedule: Schedule
-    contract: Contract
+    snapshot: ScheduleSnapshot
     slot: datetime | None
     """The next one; None when there is none, or it is paused."""
     fired: int = 0
@@ -92,7 +94,11 @@ class Entry:
 
     @property
     def spread(self) -> timedelta:
-        return self.contract.spread
+        return self.snapshot.jitter
+
+    def count_live(self, now: datetime) -> int:
+        """How many firings it has that have reached their instant."""
+        return sum(each.is_reached(now) for each in self.live)
 
     def due(self) -> Due:
         """Its timer, as the engine would read it."""
@@ -104,17 +110,16 @@ class Entry:
             due_at=self.slot + self.spread,
             version=1,
             fired=self.fired,
-            touched=0,
+            revision=0,
             live=min(len(self.live), MOST_LIVE),
         )
 
     def row(self) -> Mapping[str, Any]:
-        """As `queue.follow` reads it."""
+        """As `queue.dependents` reads it."""
         definition = self.schedule.definition
         payload = definition.payload
         return {
             "status": self.schedule.status,
-            "is_live": bool(self.live),
             "policy": definition.overlap_policy,
             "has_body": definition.body is not None,
             "upstream_key": definition.after.key if definition.after else None,
@@ -146,15 +151,5 @@ def entry_of(given: Mapping[str, Any], now: datetime) -> Entry:
         created_at=now,
         updated_at=now,
     )
-    contract = contract_of(
-        {
-            "id": id_,
-            "tenant_id": TENANT,
-            "version": 1,
-            "definition": encode(definition),
-            "anchor_at": anchor_at,
-            "days": None,
-        }
-    )
     slot = parsed.next_slot if definition.enabled else None
-    return Entry(schedule=schedule, contract=contract, slot=slot)
+    return Entry(schedule=schedule, snapshot=ScheduleSnapshot.of(schedule), slot=slot)

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from rota import durations
-from rota.queue import carried
-from rota.queue.finish import Settlement, Tried
+from rota.queue import result_handoff
+from rota.queue.complete import AttemptRecord, Settlement
 from rota.testing.records import Run
 from rota.workers import sagas
-from rota.workers.calls import Reply
-from rota.workers.judge import judge
+from rota.workers.caller import Reply
+from rota.workers.outcome import judge
 from rota.workers.tasks import results
 from rota.workers.tasks.values import Unfit
 
@@ -57,8 +57,10 @@ def settled(begun: Begun) -> Settled:
         reason=verdict.reason,
         retry_at=None if verdict.delay is None else finished_at + verdict.delay,
         gone=verdict.gone,
-        tried=Tried(outcome=verdict.outcome, error=reply.error, response_body=reply.body or None),
-        result=reply.body if len(reply.body) <= carried.MAX_RESULT else None,
+        tried=AttemptRecord(
+            outcome=verdict.outcome, error=reply.error, response_body=reply.body or None
+        ),
+        result=reply.body if len(reply.body) <= result_handoff.MAX_RESULT else None,
     )
     settlement = sagas.carry_on(settlement, begun.schedule)
     return Settled(settlement, _run(begun, settlement, reply, verdict.outcome))
@@ -79,7 +81,7 @@ def cancelled(firing: Firing, reason: str, now: datetime) -> Settled | None:
         finished_at=now,
         status="cancelled",
         reason=reason,
-        tried=run and Tried(outcome="cancelled", error=reason),
+        tried=run and AttemptRecord(outcome="cancelled", error=reason),
     )
     settlement = sagas.carry_on(settlement, schedule)
     if run is not None:
@@ -131,4 +133,4 @@ def _result(begun: Begun, reply: Reply) -> Any:
             return results.read(reply.body, begun.spec.signature.returns)
         except Unfit:
             pass  # not what its annotation says: as JSON has it, then
-    return carried.result(reply.body)
+    return result_handoff.result(reply.body)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections import defaultdict
+from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final
 
@@ -15,10 +16,11 @@ import msgspec
 
 from rota import ids
 from rota.errors import CallerError
-from rota.firing.overlap import Entry as Entering
 from rota.firing.plan import plan
 from rota.history.outcomes import Outcome
-from rota.queue import follow
+from rota.queue import dependents
+from rota.queue.overlap import Admission, Live
+from rota.queue.overlap import Entry as Entering
 from rota.testing import settling
 from rota.testing.agenda import BEGIN, END, TIMER, Agenda
 from rota.testing.firing import Entry, Firing, entry_of
@@ -30,8 +32,9 @@ if TYPE_CHECKING:
     from uuid import UUID
 
     from rota.firing.plan import Plan
-    from rota.queue.enqueue import Order
-    from rota.queue.finish import Settlement
+    from rota.queue.complete import Settlement
+    from rota.queue.enqueue import EnqueueRequest
+    from rota.queue.overlap import State
     from rota.queue.states import Status
     from rota.testing.records import Run
     from rota.testing.settling import Settled
@@ -89,7 +92,7 @@ class World:
 
     # Entering
 
-    def enter(self, order: Order, now: datetime) -> list[Firing]:
+    def enter(self, order: EnqueueRequest, now: datetime) -> list[Firing]:
         """What somebody enqueues; of a key that is live, the one that is."""
         entry = self.entries[order.task]
         at = max(now, order.at or now + (order.delay or _NOTHING))
@@ -130,9 +133,10 @@ class World:
         payload: str | None,
     ) -> None:
         """A run that no timer fires: it enters, or is skipped, by the overlap policy."""
-        if row["status"] == "active" and row["policy"] == "cancel_previous":
-            self._oust(entry, now)
-        way, reason = follow.entry(row, still_running=bool(entry.live))
+        if row["status"] == "active":
+            way, reason = self._admit(entry, now)
+        else:
+            way, reason = "skipped", "paused"
         if way == "skipped":
             self._not_run(entry, slot, "skipped", reason or "")
             self.ended[id_] = Outcome(
@@ -155,6 +159,13 @@ class World:
             payload=payload,
         )
 
+    def _admit(self, entry: Entry, now: datetime) -> tuple[State, str | None]:
+        policy, live = entry.schedule.definition.overlap_policy, Live(count=entry.count_live(now))
+        if Admission(policy, live).replaces:
+            self._replace(entry, now)
+            live = replace(live, is_running=entry.count_live(now) > 0)
+        return Admission(policy, live).next()
+
     def _enter(
         self,
         entry: Entry,
@@ -176,7 +187,7 @@ class World:
             available_at=available_at,
             state="blocked" if blocked else "waiting",
             order=next(self._order),
-            priority=entry.contract.priority if priority is None else priority,
+            priority=entry.snapshot.priority if priority is None else priority,
             triggered_by=triggered_by,
             payload=payload,
             catch_up=catch_up,
@@ -195,11 +206,12 @@ class World:
             self._agenda.note(entry.slot + entry.spread, TIMER, entry)
 
     def _fire(self, entry: Entry, now: datetime) -> None:
-        found = plan(entry.due(), entry.contract, now=now)
+        found = plan(entry.due(), entry.snapshot, now=now)
         assert found is not None, "it is due: there is nothing to look at later"
-        if found.entry is Entering.INSTEAD:
-            self._oust(entry, now)
-        blocked = bool(entry.live) and found.entry in {Entering.BEHIND, Entering.INSTEAD}
+        if found.entry is Entering.REPLACE:
+            self._replace(entry, now)
+        waits = found.entry in {Entering.BLOCKED, Entering.REPLACE}
+        blocked = waits and entry.count_live(now) > 0
         for number, slot in enumerate(found.fire):
             self._enter(
                 entry,
@@ -228,9 +240,10 @@ class World:
             for each in found.records
         ]
 
-    def _oust(self, entry: Entry, now: datetime) -> None:
+    def _replace(self, entry: Entry, now: datetime) -> None:
         for each in list(entry.live):
-            self.cancel(each, "overlap", now)
+            if each.is_reached(now):
+                self.cancel(each, "overlap", now)
 
     # Ending
 
@@ -284,7 +297,7 @@ class World:
         if settlement.gone:
             entry.pause()
         self._free(entry, now)
-        if status in follow.FOLLOWED:
+        if status in dependents.FOLLOWED_STATUSES:
             self._follow(firing, settlement, status, now)
 
     def _free(self, entry: Entry, now: datetime) -> None:
@@ -297,7 +310,7 @@ class World:
     def _follow(
         self, firing: Firing, settlement: Settlement, status: Status, now: datetime
     ) -> None:
-        end = follow.End(
+        end = dependents.End(
             id=firing.id,
             schedule_id=firing.entry.schedule.id,
             scheduled_for=firing.scheduled_for,
@@ -317,7 +330,7 @@ class World:
                     slot=slot,
                     now=now,
                     triggered_by="after",
-                    payload=follow.payload_after(row, end),
+                    payload=dependents.payload_after(row, end),
                 )
 
     def _not_run(self, entry: Entry, slot: datetime, status: Any, reason: str) -> None:

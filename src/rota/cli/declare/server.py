@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from rota.cli.declare.documents import OWNER_TAG
+from rota.cli.declare.problems import Problem
 from rota.cli.declare.standing import Standing, of_record
 from rota.schedules.calendars import fields
 from rota.schedules.calendars.calendar import Rules
 from rota.schedules.calendars.service import days_of
+from rota.targets.placeholders import PLACEHOLDER
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
     from datetime import date
 
     from rota.cli.client import Client
+    from rota.cli.declare.plan import Plan
+    from rota.cli.declare.wanted import Wanted
     from rota.triggers.calendars import Days
 
 PAGE = 1_000
@@ -51,6 +55,50 @@ def days(client: Client, names: Iterable[str], *, today: date) -> dict[str, Days
         for record in client.items("/v1/calendars", limit=PAGE)
         if record["name"] in wanted
     }
+
+
+def missing_calendars(client: Client, plan: Plan) -> list[Problem]:
+    """What the server would refuse for a calendar that is not there."""
+    wanted = [each for each in _touched(plan) if each.definition.calendar is not None]
+    if not wanted:
+        return []
+    known = {record["name"] for record in client.items("/v1/calendars", limit=PAGE)}
+    return [
+        Problem(
+            each.place,
+            "calendar",
+            f"Invalid calendar: expected one of the server's, got {each.definition.calendar!r}; "
+            "`rota calendar set` makes one",
+        )
+        for each in wanted
+        if each.definition.calendar not in known
+    ]
+
+
+def missing_secrets(client: Client, plan: Plan) -> dict[str, list[str]]:
+    """By key, the secrets that schedules of the plan use and that are not there."""
+    used = {each.key: _secrets_in(each.written) for each in _touched(plan)}
+    if not any(used.values()):
+        return {}
+    known = {record["name"] for record in client.items("/v1/secrets", limit=PAGE)}
+    return {key: missing for key, names in used.items() if (missing := sorted(names - known))}
+
+
+def _touched(plan: Plan) -> tuple[Wanted, ...]:
+    return (*plan.creates, *(each.wanted for each in plan.changes))
+
+
+def _secrets_in(value: object) -> set[str]:
+    match value:
+        case str():
+            return set(PLACEHOLDER.findall(value))
+        case dict():
+            return _secrets_in(list(cast("dict[str, object]", value).items()))
+        case list() | tuple():
+            several = cast("Sequence[object]", value)
+            return {name for each in several for name in _secrets_in(each)}
+        case _:
+            return set()
 
 
 def _days(record: Mapping[str, Any], today: date) -> Days:

@@ -20,19 +20,23 @@ if TYPE_CHECKING:
 _LONGEST = 200
 
 
-def show(plan: Plan, shifts: Mapping[str, Shift], *, days: int) -> None:
-    """The difference, then what it comes to."""
+def show(
+    plan: Plan, shifts: Mapping[str, Shift], *, days: int, secrets: Mapping[str, list[str]]
+) -> None:
+    """The difference, then what it comes to. `secrets` are those that are not there, by key."""
     for wanted in plan.creates:
         output.say(f"+ {_title(wanted)}", style="green")
         output.say(f"    {_when(wanted.written)} → {_target(wanted.written)}")
         _show_shift(shifts.get(wanted.key), days)
         _show_calendar(wanted)
+        _show_missing(secrets.get(wanted.key))
     for change in plan.changes:
         output.say(f"~ {_title(change.wanted)}", style="yellow")
         for name, (old, new) in _people(change).items():
             output.say(f"    {name}: {_cell(old)} → {_cell(new)}")
         _show_shift(shifts.get(change.key), days)
         _show_calendar(change.wanted)
+        _show_missing(secrets.get(change.key))
     for standing in plan.removals:
         output.say(f"- {standing.key}  (owned by {', '.join(standing.owners)})", style="red")
         _show_shift(shifts.get(standing.key), days)
@@ -61,7 +65,9 @@ def leftovers(plan: Plan) -> str | None:
     return f"{count} no longer in the files still run: {keys}. --prune deletes them."
 
 
-def as_json(plan: Plan, shifts: Mapping[str, Shift]) -> dict[str, Any]:
+def as_json(
+    plan: Plan, shifts: Mapping[str, Shift], secrets: Mapping[str, list[str]]
+) -> dict[str, Any]:
     """The same for programs."""
 
     def slots_of(key: str) -> dict[str, Any] | None:
@@ -86,6 +92,7 @@ def as_json(plan: Plan, shifts: Mapping[str, Shift]) -> dict[str, Any]:
         "delete": [{**_standing_json(each), "slots": slots_of(each.key)} for each in plan.removals],
         "unchanged": [each.key for each in plan.unchanged],
         "left": [_standing_json(each) for each in plan.left],
+        "missing_secrets": dict(secrets),
     }
 
 
@@ -123,8 +130,21 @@ def _show_shift(shift: Shift | None, days: int) -> None:
             output.say(f"    {word}: {_times(slots)}")
     if shift.is_cut:
         output.say(f"    counted until {_utc(shift.until)}, as there are very many")
-    if not shift.appear.count and not shift.disappear.count:
+    if shift.appear.count or shift.disappear.count or not shift.is_timed:
+        return
+    if shift.kept:
         output.say(f"    fires at the same times in the next {_counted(days, 'day')}")
+    else:
+        output.say(f"    no fire times in the next {_counted(days, 'day')}")
+
+
+def _show_missing(secrets: list[str] | None) -> None:
+    if secrets:
+        names = ", ".join(secrets)
+        output.say(
+            f"    ! there is no secret {names}: runs fail until it is set (`rota secret set`)",
+            style="yellow",
+        )
 
 
 def _show_calendar(wanted: Wanted) -> None:

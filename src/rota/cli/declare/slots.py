@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from rota.triggers.at import At
 from rota.triggers.interval import Interval
+from rota.triggers.never import is_timed
 from rota.triggers.preview import innermost, local_time
 from rota.triggers.zones import zone
 
@@ -54,6 +55,10 @@ class Shift:
 
     appear: Slots
     disappear: Slots
+    kept: int
+    """How many there are before and after."""
+    is_timed: bool
+    """Whether it has fire times at all; not what runs after another, or on demand."""
     until: datetime
     """Up to here, which is earlier than asked for where there are very many."""
     is_cut: bool
@@ -102,10 +107,16 @@ def _shift(before: _Line, after: _Line, *, now: datetime, until: datetime) -> tu
     shift = Shift(
         appear=_slots([s for s in new if s not in was and s <= reach], after.timezone),
         disappear=_slots([s for s in old if s not in will_be and s <= reach], before.timezone),
+        kept=sum(1 for s in new if s in was and s <= reach),
+        is_timed=_is_timed(before) or _is_timed(after),
         until=reach,
         is_cut=reach < until,
     )
     return shift, len(old) + len(new)
+
+
+def _is_timed(line: _Line) -> bool:
+    return line.trigger is not None and is_timed(line.trigger)
 
 
 def _slots(instants: list[datetime], timezone: str) -> Slots:

@@ -12,7 +12,7 @@ from rota.dashboard.refusals import missing
 from rota.db import Tx
 from rota.leases import standing
 from rota.queue import circuits
-from rota.timers import lag
+from rota.timers import lags
 
 _MOST_CIRCUITS: Final = 200
 
@@ -22,7 +22,7 @@ async def cluster(desk: TheDesk, visitor: TheVisitor) -> Response[str]:
     """How it stands now."""
 
     async def work(tx: Tx) -> dict[str, Any]:
-        behind = await lag.lags(tx)
+        behind = await lags(tx)
         return {
             "now": await tx.fetch_value("SELECT clock_timestamp()"),
             "nodes": await standing.nodes(tx),

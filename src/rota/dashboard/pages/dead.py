@@ -15,8 +15,8 @@ from rota.dashboard.refusals import PageRefused
 from rota.db import Tx
 from rota.history import queries
 from rota.queue import replay
-from rota.schedules import replaying
-from rota.schedules import service as schedules
+from rota.schedules import list as listing
+from rota.schedules.replay import MAX_MANY, replay_many
 
 PAGE: Final = 50
 
@@ -42,7 +42,7 @@ async def dead_letters(request: AnyRequest, desk: TheDesk, visitor: TheVisitor) 
         now = await tx.fetch_value("SELECT clock_timestamp()")
         page = await queries.dead(tx, tenant, schedule_id=schedule_id, after=after, limit=PAGE)
         ids = list({each.schedule_id for each in page.firings})
-        standings = await schedules.several(tx, tenant, ids) if ids else []
+        standings = await listing.find_many(tx, tenant, ids) if ids else []
         return _Found(
             now=now,
             page=page,
@@ -63,7 +63,7 @@ async def dead_letters(request: AnyRequest, desk: TheDesk, visitor: TheVisitor) 
         schedule=of,
         first_page=after is None,
         next_place=None if place is None else places.write(place),
-        most=replaying.MAX_MANY,
+        most=MAX_MANY,
         count=_number(query.get("replayed")),
     )
 
@@ -77,10 +77,10 @@ async def replay_dead(request: AnyRequest, desk: TheDesk, visitor: TheVisitor) -
     of = form.text("schedule")
     schedule_id = None if not of else paths.schedule_id(of)
     everything = form.text("action") == "all"
-    if not everything and not 1 <= len(chosen) <= replaying.MAX_MANY:
+    if not everything and not 1 <= len(chosen) <= MAX_MANY:
         raise PageRefused(
             HTTPStatus.BAD_REQUEST,
-            f"Expected 1 to {replaying.MAX_MANY} dead letters, got {len(chosen)}.",
+            f"Expected 1 to {MAX_MANY} dead letters, got {len(chosen)}.",
         )
 
     async def work(tx: Tx) -> int:
@@ -91,14 +91,14 @@ async def replay_dead(request: AnyRequest, desk: TheDesk, visitor: TheVisitor) -
                 schedule_id=schedule_id,
                 since=None,
                 until=None,
-                limit=replaying.MAX_MANY,
+                limit=MAX_MANY,
             )
         else:
             origins = await replay.origins(tx, tenant.id, chosen)
             found = [origins[id_] for id_ in chosen if id_ in origins]
-        return len(await replaying.replay_many(tx, tenant, found))
+        return len(await replay_many(tx, tenant, found))
 
-    count = await desk.db.run(work, tenant=tenant.id)
+    count = await desk.db.run(work, tenant=tenant.id, actor=visitor.principal.actor)
     return rendering.go_to(f"/dead?replayed={count}{f'&schedule={of}' if of else ''}")
 
 

@@ -19,7 +19,7 @@ from rota.dashboard.given import AnyRequest, Named, TheDesk, TheVisitor
 from rota.dashboard.pages import editing_saved as saving
 from rota.dashboard.refusals import missing
 from rota.db import Tx
-from rota.schedules import service as schedules
+from rota.schedules import list as listing
 from rota.schedules.calendars import sql as calendars
 from rota.schedules.calendars.fields import is_name
 from rota.schedules.schedule import Schedule
@@ -135,7 +135,7 @@ def _on(done: saving.Done) -> Response[Any]:
 async def _find(desk: Desk, visitor: Visitor, id_: UUID) -> Schedule:
     tenant = visitor.principal.tenant.id
     found = await desk.db.run(
-        lambda tx: schedules.find(tx, tenant, id_), read_only=True, tenant=tenant
+        lambda tx: listing.find(tx, tenant, id_), read_only=True, tenant=tenant
     )
     if found is None:
         raise missing("schedule")

@@ -14,8 +14,8 @@ from rota.dashboard.drafts_filled import of_definition
 from rota.dashboard.refusals import missing
 from rota.db import Tx
 from rota.errors import CallerError
-from rota.schedules import fields
-from rota.schedules import service as schedules
+from rota.schedules import create, fields, run_now, update
+from rota.schedules import list as listing
 from rota.schedules.errors import (
     DuplicateKey,
     InvalidSchedule,
@@ -67,10 +67,10 @@ async def make(desk: Desk, visitor: Visitor, written: Written, *, action: str) -
     async def work(tx: Tx) -> Done:
         if problems:
             raise _refusal(written, [*problems, *await _others(tx, given, tenant, desk)])
-        saved = await schedules.create(tx, tenant, given, shards=desk.shards, targets=desk.targets)
+        saved = await create.create(tx, tenant, given, shards=desk.shards, targets=desk.targets)
         return await _sent(tx, tenant, saved.schedule.id, action)
 
-    return await _saved(desk, tenant, written, work)
+    return await _saved(desk, visitor, written, work)
 
 
 async def change(
@@ -80,8 +80,8 @@ async def change(
     tenant = visitor.principal.tenant
 
     async def work(tx: Tx) -> Done:
-        await schedules.require_version(tx, tenant, id_, [seen])
-        found = await schedules.find(tx, tenant.id, id_)
+        await update.require_version(tx, tenant, id_, [seen])
+        found = await listing.find(tx, tenant.id, id_)
         if found is None:
             raise missing("schedule")
         definition = found.schedule.definition
@@ -91,15 +91,16 @@ async def change(
             merged = fields.merge(definition, changes)
             raise _refusal(written, [*problems, *await _others(tx, merged, tenant, desk)])
         if changes:
-            await schedules.update(tx, tenant, id_, changes, targets=desk.targets)
+            await update.update(tx, tenant, id_, changes, targets=desk.targets)
         return await _sent(tx, tenant, id_, action)
 
-    return await _saved(desk, tenant, written, work)
+    return await _saved(desk, visitor, written, work)
 
 
-async def _saved(desk: Desk, tenant: Tenant, written: Written, work: Any) -> Done:
+async def _saved(desk: Desk, visitor: Visitor, written: Written, work: Any) -> Done:
+    principal = visitor.principal
     try:
-        return await desk.db.run(work, tenant=tenant.id)
+        return await desk.db.run(work, tenant=principal.tenant.id, actor=principal.actor)
     except VersionChanged as error:
         raise Refused(
             "Somebody else has changed this schedule meanwhile. What you typed is still here, and "
@@ -121,7 +122,7 @@ async def _sent(tx: Tx, tenant: Tenant, id_: UUID, action: str) -> Done:
     """In the same transaction: what cannot be run is not saved for that either."""
     if action != SEND:
         return Done(id_)
-    run = await schedules.trigger_now(tx, tenant, id_)
+    run = await run_now.trigger_now(tx, tenant, id_)
     return Done(id_, run.id)
 
 

@@ -15,9 +15,10 @@ from rota.db import Tx
 from rota.history import queries
 from rota.history.firing import Attempt, Firing
 from rota.queue import replay
-from rota.queue.cancel import cancel
-from rota.schedules import replaying
-from rota.schedules import service as schedules
+from rota.queue.enqueue import NewFiring
+from rota.queue.withdraw import cancel
+from rota.schedules import list as listing
+from rota.schedules.replay import replay_one
 from rota.schedules.schedule import Schedule
 
 CANCELLED = "cancelled in the dashboard"
@@ -42,7 +43,7 @@ async def firing(desk: TheDesk, visitor: TheVisitor, firing_id: Named) -> Respon
         found = await queries.find(tx, id_, tenant_id=tenant)
         if found is None:
             raise missing("firing")
-        standing = await schedules.find(tx, tenant, found.schedule_id)
+        standing = await listing.find(tx, tenant, found.schedule_id)
         return _Found(
             now=await tx.fetch_value("SELECT clock_timestamp()"),
             firing=found,
@@ -77,7 +78,7 @@ async def cancel_firing(desk: TheDesk, visitor: TheVisitor, firing_id: Named) ->
     async def work(tx: Tx) -> None:
         if await queries.find(tx, id_, tenant_id=tenant) is None:
             raise missing("firing")
-        if await cancel(tx, id_, CANCELLED) is None:
+        if not await cancel(tx, [id_], CANCELLED):
             raise PageRefused(HTTPStatus.CONFLICT, "This firing has ended already.")
 
     await desk.db.run(work, tenant=tenant)
@@ -90,16 +91,16 @@ async def replay_firing(desk: TheDesk, visitor: TheVisitor, firing_id: Named) ->
     id_ = paths.firing_id(firing_id)
     tenant = visitor.principal.tenant
 
-    async def work(tx: Tx) -> replay.Replay:
+    async def work(tx: Tx) -> NewFiring:
         found = await queries.find(tx, id_, tenant_id=tenant.id)
         if found is None:
             raise missing("firing")
         if found.is_live:
             raise PageRefused(HTTPStatus.CONFLICT, "This firing has not ended yet.")
         origin = (await replay.origins(tx, tenant.id, [id_]))[id_]
-        return await replaying.replay_one(tx, tenant, origin)
+        return await replay_one(tx, tenant, origin)
 
-    made = await desk.db.run(work, tenant=tenant.id)
+    made = await desk.db.run(work, tenant=tenant.id, actor=visitor.principal.actor)
     return rendering.go_to(f"/firings/{shown.firing_id(made.id)}")
 
 

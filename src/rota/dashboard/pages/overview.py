@@ -12,9 +12,9 @@ from rota.dashboard.given import TheDesk, TheVisitor
 from rota.db import Tx
 from rota.history import queries
 from rota.leases import standing
-from rota.schedules import service as schedules
+from rota.schedules import list as listing
 from rota.schedules.upcoming import upcoming
-from rota.timers import lag
+from rota.timers import lags
 
 _AHEAD: Final = timedelta(hours=1)
 _MOST_DUE: Final = 2_000
@@ -76,7 +76,7 @@ async def _lists(desk: Desk, visitor: Visitor) -> dict[str, Any]:
         for firing in dead.firings:
             failing.setdefault(firing.schedule_id, []).append(firing)
         shown = list(failing)[:_SHOWN]
-        standings = await schedules.several(tx, tenant, shown) if shown else []
+        standings = await listing.find_many(tx, tenant, shown) if shown else []
         names = {each.schedule.id: each.schedule.name for each in standings}
         return {
             "now": now,
@@ -103,7 +103,7 @@ async def _cluster(desk: Desk) -> dict[str, Any]:
     async def work(tx: Tx) -> dict[str, Any]:
         nodes = [each for each in await standing.nodes(tx) if each.is_alive]
         shards = await standing.shards(tx)
-        behind = await lag.lags(tx)
+        behind = await lags(tx)
         return {
             "nodes": len(nodes),
             "orphans": sum(not each.is_held for each in shards),

@@ -11,7 +11,7 @@ from rota.dashboard.pages.schedule_parts import Asked, Values
 from rota.db import Tx
 from rota.errors import InvalidInput
 from rota.history import why as history
-from rota.triggers.at import parse_instant
+from rota.triggers.at import named
 from rota.triggers.zones import zone
 
 
@@ -59,6 +59,7 @@ async def whole(
     """The page; `said` is what a form said that was refused, with what is wrong with it."""
     values = await parts.now_part(asked)
     values |= await parts.history_part(asked)
+    values |= await parts.changes_part(asked)
     values |= await parts.year_part(asked, most=parts.COUNTED_AT_FIRST)
     empty: Values = dict.fromkeys(
         ("form", "wrong", "payload", "since", "until", "reason", "end"), ""
@@ -84,18 +85,18 @@ async def _why(asked: Asked) -> Values:
     """What became of the slot that the address asks about."""
     text = asked.request.query_params.get("at", "").strip()[:60]
     if not text:
-        return {"why_at": "", "why": None, "why_wrong": ""}
+        return {"why_at": "", "whys": [], "why_note": None, "why_wrong": ""}
 
-    async def work(tx: Tx) -> history.Why:
+    async def work(tx: Tx) -> tuple[list[history.Why], str | None]:
         schedule = (await parts.standing(tx, asked)).schedule
-        at = parse_instant(text, zone(schedule.slots.timezone))
-        return await history.why(tx, schedule, history.meant(schedule.slots, at))
+        found = named(text, zone(schedule.slots.timezone))
+        return [await history.why(tx, schedule, at) for at in found.instants], found.note
 
     try:
-        answer = await asked.desk.db.run(work, read_only=True, tenant=asked.tenant_id)
+        answers, note = await asked.desk.db.run(work, read_only=True, tenant=asked.tenant_id)
     except InvalidInput as error:
-        return {"why_at": text, "why": None, "why_wrong": error.message}
-    return {"why_at": text, "why": answer, "why_wrong": ""}
+        return {"why_at": text, "whys": [], "why_note": None, "why_wrong": error.message}
+    return {"why_at": text, "whys": answers, "why_note": note, "why_wrong": ""}
 
 
 def _number(text: str | None) -> int | None:

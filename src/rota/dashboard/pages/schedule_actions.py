@@ -15,8 +15,8 @@ from rota.dashboard.pages.schedule_parts import Asked
 from rota.dashboard.refusals import missing
 from rota.db import Tx
 from rota.errors import CallerError, InvalidInput
-from rota.schedules import service as schedules
-from rota.schedules.backfilling import backfill
+from rota.schedules import pause, run_now, update
+from rota.schedules.backfill import backfill
 from rota.schedules.errors import NoSuchSchedule
 from rota.triggers.at import parse_instant
 from rota.triggers.zones import zone
@@ -35,10 +35,10 @@ async def pause_schedule(
     async def work(tx: Tx) -> None:
         clock = (await parts.standing(tx, asked)).schedule.slots.timezone
         end = pauses.end(until, clock)
-        await schedules.pause(tx, tenant, asked.id, reason=reason or None, until=end)
+        await pause.pause(tx, tenant, asked.id, reason=reason or None, until=end)
 
     try:
-        await desk.db.run(work, tenant=tenant.id, repeatable=True)
+        await desk.db.run(work, tenant=tenant.id, actor=visitor.principal.actor, repeatable=True)
     except NoSuchSchedule as error:
         raise missing("schedule") from error
     except InvalidInput as error:
@@ -53,7 +53,10 @@ async def resume_schedule(desk: TheDesk, visitor: TheVisitor, schedule_id: Named
     id_, tenant = paths.schedule_id(schedule_id), visitor.principal.tenant
     try:
         await desk.db.run(
-            lambda tx: schedules.resume(tx, tenant, id_), tenant=tenant.id, repeatable=True
+            lambda tx: update.resume(tx, tenant, id_),
+            tenant=tenant.id,
+            actor=visitor.principal.actor,
+            repeatable=True,
         )
     except NoSuchSchedule as error:
         raise missing("schedule") from error
@@ -65,7 +68,11 @@ async def delete_schedule(desk: TheDesk, visitor: TheVisitor, schedule_id: Named
     """Forget it, but for its history."""
     id_, tenant = paths.schedule_id(schedule_id), visitor.principal.tenant
     try:
-        await desk.db.run(lambda tx: schedules.delete(tx, tenant, id_), tenant=tenant.id)
+        await desk.db.run(
+            lambda tx: update.delete(tx, tenant, id_),
+            tenant=tenant.id,
+            actor=visitor.principal.actor,
+        )
     except NoSuchSchedule as error:
         raise missing("schedule") from error
     return rendering.go_to("/schedules")
@@ -80,12 +87,12 @@ async def trigger_schedule(
     tenant = visitor.principal.tenant
     text = (await Form.read(request)).lines("payload")
 
-    async def work(tx: Tx) -> schedules.Run:
+    async def work(tx: Tx) -> run_now.Run:
         payload = _json(text) if text.strip() else None
-        return await schedules.trigger_now(tx, tenant, asked.id, payload=payload)
+        return await run_now.trigger_now(tx, tenant, asked.id, payload=payload)
 
     try:
-        run = await desk.db.run(work, tenant=tenant.id)
+        run = await desk.db.run(work, tenant=tenant.id, actor=visitor.principal.actor)
     except NoSuchSchedule as error:
         raise missing("schedule") from error
     except CallerError as error:
@@ -117,7 +124,7 @@ async def backfill_schedule(
         return len(filled.firings)
 
     try:
-        count = await desk.db.run(work, tenant=tenant.id)
+        count = await desk.db.run(work, tenant=tenant.id, actor=visitor.principal.actor)
     except InvalidInput as error:
         said = {"form": "backfill", "wrong": error.message, "since": since, "until": until}
         return await whole(asked, code=HTTPStatus.UNPROCESSABLE_ENTITY, said=said)

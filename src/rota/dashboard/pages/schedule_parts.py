@@ -13,12 +13,11 @@ from rota.dashboard.policies import POLICIES
 from rota.dashboard.refusals import missing
 from rota.db import Tx
 from rota.history import queries, record
-from rota.schedules import after_links, after_sql
-from rota.schedules import service as schedules
+from rota.schedules import after_links, after_sql, audit, next_slot, secret_names
+from rota.schedules import list as listing
 from rota.schedules.definition import Definition
-from rota.schedules.reading import Standing
-from rota.schedules.schedule import Schedule
-from rota.schedules.sql import id_of_key
+from rota.schedules.list import Standing
+from rota.schedules.schedule import Schedule, id_of_key
 from rota.triggers.never import is_timed
 from rota.triggers.parse import kind
 from rota.triggers.preview import preview
@@ -27,6 +26,7 @@ from rota.watch import monitor_tokens as tokens
 
 NEXT: Final = 6
 PAGE: Final = 20
+CHANGES: Final = 10
 COUNTED_AT_FIRST: Final = 10_000
 """Firings that the calendar of a page counts, before it is fetched again."""
 _MOST_FOLLOWERS: Final = 50
@@ -50,7 +50,7 @@ class Asked:
 
 
 async def standing(tx: Tx, asked: Asked) -> Standing:
-    found = await schedules.find(tx, asked.tenant_id, asked.id)
+    found = await listing.find(tx, asked.tenant_id, asked.id)
     if found is None:
         raise missing("schedule")
     return found
@@ -70,6 +70,7 @@ async def now_part(asked: Asked) -> Values:
             "warnings": [
                 *warnings(found.schedule.trigger, after=now),
                 *await after_links.warnings(tx, found.schedule),
+                *await secret_names.warnings(tx, found.schedule),
             ],
             **await _neighbours(tx, found.schedule),
         }
@@ -84,7 +85,7 @@ async def _neighbours(tx: Tx, schedule: Schedule) -> Values:
     tenant_id = schedule.tenant_id
     upstream = None if after is None else await id_of_key(tx, tenant_id, after.key)
     ids = await after_sql.following(tx, tenant_id, schedule.key, limit=_MOST_FOLLOWERS)
-    found = await schedules.several(tx, tenant_id, [*ids, *([upstream] if upstream else [])])
+    found = await listing.find_many(tx, tenant_id, [*ids, *([upstream] if upstream else [])])
     by_id = {each.schedule.id: each.schedule for each in found}
     return {
         "upstream": by_id.get(upstream) if upstream else None,
@@ -107,6 +108,7 @@ def _described(schedule: Schedule, now: datetime) -> Values:
         "next_runs": []
         if schedule.status == "completed"
         else preview(slots, after=now, count=NEXT),
+        "spread": next_slot.spread(schedule),
         "rules": _rules(written),
         "calls": [] if schedule.definition.steps is None else _steps(schedule.definition),
     }
@@ -175,6 +177,23 @@ async def history_part(asked: Asked) -> Values:
         "status": status if wanted else "",
         "first_page": after is None,
         "next_place": None if page.next_place is None else places.write(page.next_place),
+    }
+
+
+async def changes_part(asked: Asked) -> Values:
+    """Who changed it: a page of its audit trail."""
+    place = places.read(asked.request.query_params.get("changes"), tuple[int])
+    before = None if place is None else min(max(place[0], 1), 2**63 - 1)
+    wanted = audit.Filter(schedule_id=asked.id)
+
+    async def work(tx: Tx) -> audit.ChangePage:
+        return await audit.page(tx, asked.tenant_id, wanted, before=before, limit=CHANGES)
+
+    page = await asked.desk.db.run(work, read_only=True, tenant=asked.tenant_id)
+    return {
+        "changes": [each.change for each in page.changes],
+        "newest_changes": before is None,
+        "older_changes": None if page.next_id is None else places.write((page.next_id,)),
     }
 
 

@@ -18,9 +18,10 @@ from rota.dashboard.refusals import PageRefused
 from rota.db import Tx
 from rota.errors import InvalidInput
 from rota.history.strips import strips
-from rota.schedules import service as schedules
+from rota.schedules import list as listing
+from rota.schedules import pause, update
 from rota.schedules.errors import NoSuchSchedule
-from rota.schedules.reading import Standing
+from rota.schedules.list import Standing
 from rota.tenants.tenant import Tenant
 
 PAGE: Final = 50
@@ -56,16 +57,16 @@ async def _listed(
     form = form or Form({})
     q, tag = query.get("q", "").strip()[:200], query.get("tag", "").strip()[:200]
     status = query.get("status", "")
-    wanted = schedules.Filter(
+    wanted = listing.Filter(
         q=q or None, tag=tag or None, status=status if status in _STATUSES else None
     )
     after = query.get("after")
     place = None if after is None else paths.schedule_id(after)
     tenant = visitor.principal.tenant.id
 
-    async def work(tx: Tx) -> tuple[datetime, schedules.Page, dict[UUID, Any]]:
+    async def work(tx: Tx) -> tuple[datetime, listing.Page, dict[UUID, Any]]:
         now = await tx.fetch_value("SELECT clock_timestamp()")
-        page = await schedules.page(tx, tenant, wanted, after=place, limit=PAGE)
+        page = await listing.page(tx, tenant, wanted, after=place, limit=PAGE)
         return now, page, await strips(tx, [each.schedule.id for each in page.found])
 
     now, page, outcomes = await desk.db.run(work, read_only=True, tenant=tenant)
@@ -113,7 +114,7 @@ async def change_together(request: AnyRequest, desk: TheDesk, visitor: TheVisito
             await _gone_is_fine(change, tx, tenant, id_)
 
     try:
-        await desk.db.run(work, tenant=tenant.id, repeatable=True)
+        await desk.db.run(work, tenant=tenant.id, actor=visitor.principal.actor, repeatable=True)
     except InvalidInput as error:
         return await _refused(desk, visitor, form, error)
     back = form.text("back")
@@ -129,11 +130,11 @@ def _change(form: Form) -> Any:
     match form.text("action"):
         case "pause":
             end = pauses.end(form.text("until"), "UTC")
-            return partial(schedules.pause, reason=form.text("reason") or None, until=end)
+            return partial(pause.pause, reason=form.text("reason") or None, until=end)
         case "resume":
-            return schedules.resume
+            return update.resume
         case "delete":
-            return schedules.delete
+            return update.delete
         case _:
             return None
 

@@ -182,7 +182,9 @@ async def _put(desk: Desk, visitor: Visitor, typed: dict[str, Any]) -> None:
         lambda tx: service.put(tx, tenant, draft), repeatable=True, tenant=tenant
     )
     if not created:
-        await rearm.rearm_all(desk.db, desk.clock, tenant, draft.name)
+        await rearm.rearm_all(
+            desk.db, desk.clock, tenant, draft.name, actor=visitor.principal.actor
+        )
 
 
 def _typed(form: Form) -> dict[str, Any]:

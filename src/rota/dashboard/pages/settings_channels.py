@@ -28,6 +28,7 @@ EXPLAINED: Final = {
     "dead": "a firing failed for good",
     "missed": "slots were missed",
     "overdue": "a slot passed and nothing fired",
+    "moved": "new rules of a time zone moved a slot",
     "limit": "a limit of the tenant's is reached, and something is not kept",
     "recovered": "what was wrong goes well again",
     "succeeded": "every success, one by one",
