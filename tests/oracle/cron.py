@@ -170,7 +170,7 @@ def read(text: str) -> Expression:
         day=_day(dom, dow),
         wildcard=any(part.startswith("*") for part in (seconds, minutes, hours)),
     )
-    if not any(expression.on(day) for day in _days(date(1970, 1, 1), date(LAST_YEAR, 12, 31))):
+    if not any(expression.on(day) for day in _named_months(expression)):
         raise Refused(None, "never fires")
     return expression
 
@@ -263,6 +263,15 @@ def nearest_weekday(month: date, number: int) -> date | None:
 def _days(first: date, last: date) -> Iterator[date]:
     for ordinal in range(first.toordinal(), last.toordinal() + 1):
         yield date.fromordinal(ordinal)
+
+
+def _named_months(expression: Expression) -> Iterator[date]:
+    """Every day of the months and years that it names."""
+    for year in range(1970, LAST_YEAR + 1):
+        if expression.years is None or year in expression.years:
+            for month in sorted(expression.months):
+                first = date(year, month, 1)
+                yield from _days(first, first.replace(day=last_day(first)))
 
 
 # The slots ----------------------------------------------------------------------------------

@@ -58,6 +58,8 @@ SAMPLES: dict[str, tuple[str, str, str]] = {
     "metrics": ("false", "true", "off"),
     "metrics_port": ("1", "0", "9100"),
     "apprise": ("true", "false", "on"),
+    "direct_dsn": ("postgresql://flag", "postgres://u:p@env/db", "postgresql://file/db"),
+    "listen": ("false", "true", "off"),
     "celery_broker_url": ("redis://flag/0", "amqp://u@env//", "sqs://"),
 }
 

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.deadlines import patience
 
 import rota
 
@@ -30,7 +31,7 @@ def _blocks(language: str) -> list[tuple[str, str]]:
 
 @pytest.mark.parametrize(("page", "code"), _blocks("python"))
 def test_python_on_a_page_runs(page: str, code: str) -> None:
-    subprocess.run([sys.executable, "-W", "error", "-c", code], check=True, timeout=60)
+    subprocess.run([sys.executable, "-W", "error", "-c", code], check=True, timeout=patience(60))
 
 
 def _rota_lines() -> list[str]:
@@ -42,7 +43,9 @@ def _rota_lines() -> list[str]:
 def test_a_command_on_a_page_succeeds(line: str) -> None:
     _, *arguments = shlex.split(line, comments=True)
     program = [sys.executable, "-m", "rota", *arguments]
-    done = subprocess.run(program, check=False, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(
+        program, check=False, capture_output=True, text=True, timeout=patience(60)
+    )
     assert done.returncode == 0, done.stderr
     assert done.stdout
 

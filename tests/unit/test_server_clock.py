@@ -31,6 +31,16 @@ async def test_it_goes_on_from_the_answer_by_the_monotonic_clock() -> None:
     assert time.age == timedelta(seconds=3)
 
 
+@given(st.none() | st.floats(0, 1e6), st.floats(0, 1e6))
+def test_whole_seconds_are_those_of_now(answered: float | None, passed: float) -> None:
+    clock = ManualClock(SLOT + timedelta(seconds=passed))
+    time = DatabaseClock(clock)
+    if answered is not None:
+        time.note(SLOT + HOUR, asked=answered, answered=answered)
+    # A microsecond apart at the most, where the one is about to become the next.
+    assert abs(time.now_seconds() - time.now().timestamp()) < 1.00001
+
+
 @given(st.lists(st.tuples(st.floats(0, 0.5), st.floats(0, 1)), min_size=1, max_size=30))
 def test_whatever_the_round_trips_it_is_never_ahead_of_the_database(
     trips: list[tuple[float, float]],

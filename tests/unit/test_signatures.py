@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import hmac
 
 import pytest
 from cryptography.hazmat.primitives.hashes import SHA256
@@ -135,3 +136,11 @@ def test_no_two_hosts_and_no_two_secrets_have_one_key(
 
 def test_the_keys_that_are_remembered_are_bounded() -> None:
     assert signatures.host_key.cache_info().maxsize == 10_000
+
+
+@given(st.binary(max_size=200), st.binary(max_size=500))
+def test_a_key_that_is_set_up_once_signs_as_hmac_does(key: bytes, message: bytes) -> None:
+    prepared = signatures.HmacKey(key)
+    for text in (message, b"", message):
+        assert prepared.digest(text) == hmac.digest(key, text, "sha256")
+    assert signatures.sign(key, message) == base64.b64encode(hmac.digest(key, message, "sha256"))

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from datetime import UTC, date, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.unit.cli.declared import HTTP, NOW, TASK, Server, document, entries, want
 
-from rota.cli.declare import exported, slots, yamls
+from rota.cli import output
+from rota.cli.declare import exported, shown, slots, yamls
+from rota.cli.declare import server as declared_server
 from rota.cli.declare.documents import Read, of_text
 from rota.cli.declare.plan import make
 from rota.schedules.values import same_json
 from rota.triggers.calendars import Days
+
+if TYPE_CHECKING:
+    from rota.cli.client import Client
 
 #: Dozens of schedules each: fewer examples, and no haste on a busy machine.
 QUICK = settings(max_examples=60)
@@ -279,3 +284,69 @@ def test_no_fire_times_are_worked_out_for_no_days() -> None:
 
 def test_a_file_without_schedules_still_owns_what_it_had() -> None:
     assert Read((document(),)).owners == {"ops"}
+
+
+YEARLY: dict[str, Any] = {"cron_expr": "0 0 1 12 *", "job_type": "x"}
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "says"),
+    [
+        (None, YEARLY, "no fire times in the next 7 days"),
+        (YEARLY, None, "no fire times in the next 7 days"),
+        (YEARLY, YEARLY | {"cron_expr": "0 0 2 12 *"}, "no fire times in the next 7 days"),
+        (TASK, TASK | {"cron_expr": "0 9 * * 0-6"}, "fires at the same times in the next 7 days"),
+        (TASK, None, "fires no longer: 7 times"),
+        (TASK | {"enabled": False}, None, ""),
+        (None, {"on_demand": True, "job_type": "x"}, ""),
+        ({"on_demand": True, "job_type": "x"}, None, ""),
+    ],
+)
+def test_a_plan_says_what_becomes_of_fire_times_and_of_none(
+    before: dict[str, Any] | None,
+    after: dict[str, Any] | None,
+    says: str,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    server = Server()
+    if before:
+        server.apply(server.plan(document({"key": "a", **before})))
+    plan = server.plan(document(*([{"key": "a", **after}] if after else [])), prune=True)
+    assert plan.size == 1
+    shifts = slots.shifts(plan, now=NOW, days=7, calendars={})
+    output.console.cache_clear()
+    shown.show(plan, shifts, days=7, secrets={})
+    said = capsys.readouterr().out
+    output.console.cache_clear()
+    assert says in said
+    assert ("fire" in said) == bool(says)
+
+
+def test_a_calendar_that_is_not_there_is_a_problem_and_a_missing_secret_a_warning(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    class Lists:
+        def items(self, path: str, **_: object) -> list[dict[str, str]]:
+            return [{"name": "office"}] if path == "/v1/calendars" else [{"name": "KNOWN"}]
+
+    client = cast("Client", Lists())
+    secrets = {"Authorization": "Bearer ${secrets.TOKEN}", "X-Known": "${secrets.KNOWN}"}
+    payload = {"deep": ["${secrets.OTHER} ${secrets.TOKEN}"]}
+    plan = Server().plan(
+        document(
+            {"key": "a", **TASK, "calendar": "office"},
+            {"key": "b", **TASK, "calendar": "nowhere"},
+            {"key": "c", **HTTP, "headers": secrets, "payload": payload},
+            {"key": "d", **HTTP, "headers": {"X-Known": "${secrets.KNOWN}"}},
+        )
+    )
+    [wrong] = declared_server.missing_calendars(client, plan)
+    assert "schedules[1]: Invalid calendar" in str(wrong)
+    assert "'nowhere'" in str(wrong)
+    missing = declared_server.missing_secrets(client, plan)
+    assert missing == {"c": ["OTHER", "TOKEN"]}
+    output.console.cache_clear()
+    shown.show(plan, {}, days=0, secrets=missing)
+    said = capsys.readouterr().out
+    output.console.cache_clear()
+    assert said.count("! there is no secret OTHER, TOKEN: runs fail until it is set") == 1

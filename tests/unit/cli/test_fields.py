@@ -8,6 +8,7 @@ import pytest
 import typer
 
 from rota.cli import fields
+from rota.errors import InvalidInstant
 
 
 @pytest.mark.parametrize(
@@ -41,3 +42,26 @@ def test_steps_are_json() -> None:
     assert fields.steps('[{"job_type": "x"}]') == {"steps": [{"job_type": "x"}]}
     with pytest.raises(typer.BadParameter, match="expected JSON"):
         fields.steps("[")
+
+
+@pytest.mark.parametrize(
+    ("text", "zone", "expected"),
+    [
+        ("2026-11-10 00:00", "UTC", "2026-11-10T00:00:00Z"),
+        (" 2026-11-10T00:00 ", "Europe/Madrid", "2026-11-09T23:00:00Z"),
+        ("2026-11-10", "America/New_York", "2026-11-10T05:00:00Z"),
+        ("2026-11-10T00:00:00Z", "America/New_York", "2026-11-10T00:00:00Z"),
+        ("2026-11-10 00:00:00.5+01:00", "UTC", "2026-11-09T23:00:00.500000Z"),
+    ],
+)
+def test_an_instant_is_read_in_every_form_and_on_the_wall_clock_of_the_zone(
+    text: str, zone: str, expected: str
+) -> None:
+    assert fields.instant(text, zone) == expected
+    assert fields.instant(text, zone, from_now=True) == expected
+
+
+def test_a_length_of_time_is_an_instant_only_where_it_may_be_counted_from_now() -> None:
+    assert fields.instant("2h", from_now=True).endswith("Z")
+    with pytest.raises(InvalidInstant, match="2027-01-01 09:00"):
+        fields.instant("2h")

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from rota.cli.following import OVERLAP, Following
-from rota.cli.logs import line, moment
+from rota.cli.logs import _Log, line, moment
+from rota.cli.shown import took
+
+if TYPE_CHECKING:
+    from rota.cli.client import Client
 
 NOON = datetime(2026, 6, 1, 12, tzinfo=UTC)
 
@@ -46,6 +52,22 @@ def test_a_firing_is_shown_whenever_it_changes_and_once_when_it_ends() -> None:
     assert ids(log.news([firing("a", "running", end=None, attempt=2)])) == ["a"]
     assert ids(log.news([firing("a", end=5, attempt=2)])) == ["a"]
     assert log.news([firing("a", "running", end=None, attempt=2)]) == [], "read late"
+
+
+def test_a_firing_that_ends_while_the_log_is_read_is_shown_once(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    class Moving:
+        """Between two questions the firing goes from running over retrying to its end."""
+
+        def get(self, path: str, *, status: str = "", **_: object) -> dict[str, Any]:
+            ended = status == "ended"
+            found = firing("a", "succeeded" if ended else status, end=5.0 if ended else None)
+            return {"items": [found], "next_cursor": None} if "firings" in path else {"name": "x"}
+
+    _Log(cast("Client", Moving()), None, utc=True, as_json=True).past(10)
+    [shown] = json.loads(capsys.readouterr().out)
+    assert shown["status"] == "succeeded"
 
 
 def test_live_ones_come_last() -> None:
@@ -114,3 +136,18 @@ def test_no_name_or_reason_can_make_a_second_line() -> None:
     assert "\n" not in text
     assert not any(ord(each) < 32 for each in text)
     assert "x y" in text
+
+
+@pytest.mark.parametrize(
+    ("milliseconds", "words"),
+    [
+        (None, ""),
+        (0, "0 ms"),
+        (35, "35 ms"),
+        (1250, "1.25 s"),
+        (2_000_000, "33m20s"),
+        (90_000_000.0, "1d1h"),
+    ],
+)
+def test_how_long_something_took_is_for_people(milliseconds: float | None, words: str) -> None:
+    assert took(milliseconds) == words

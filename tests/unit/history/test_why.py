@@ -12,6 +12,10 @@ from tests.unit.workers.made import SCHEDULE_ID, SLOT, TENANT_ID, schedule
 from rota import ids
 from rota.history.firing import Firing
 from rota.history.why import Facts, Why, explain
+from rota.schedules import audit, next_slot
+from rota.schedules.audit import Span
+from rota.triggers.preview import local_time
+from rota.triggers.zones import zone
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -37,6 +41,7 @@ def firing(status: str, reason: str | None = None, **fields: Any) -> Firing:
         "finished_at": None,
         "result_code": None,
         "result_excerpt": None,
+        "due_at": None,
     }
     return Firing(status=status, reason=reason, **usual | fields)
 
@@ -47,10 +52,25 @@ def why(
     *,
     now: datetime = SLOT + HOUR,
     timer: datetime | None = None,
+    span: Span | None = None,
     **fields: Any,
 ) -> Why:
     made = schedule(timezone="America/New_York", **fields)
-    return explain(Facts(schedule=made, at=at, now=now, firing=found, timer_slot=timer))
+    return explain(Facts(schedule=made, at=at, now=now, firing=found, timer_slot=timer, span=span))
+
+
+def change(action: audit.Action, at: datetime, actor: str) -> audit.Change:
+    return audit.Change(
+        id=1,
+        schedule_id=SCHEDULE_ID,
+        at=at,
+        action=action,
+        actor=actor,
+        status=None,
+        version=1,
+        fields={},
+        details={},
+    )
 
 
 def test_a_success_is_told_with_its_details() -> None:
@@ -110,6 +130,60 @@ def test_a_success_is_told_with_its_details() -> None:
 def test_each_outcome_has_its_sentence(found: Firing, sentence: str) -> None:
     answer = why(found=found)
     assert (answer.outcome, answer.sentence) == (found.status, sentence)
+
+
+WINDOW: dict[str, Any] = {"fire_window_seconds": 3000}
+SPREAD = next_slot.spread(schedule(timezone="America/New_York", **WINDOW))
+
+
+def clock(instant: datetime) -> str:
+    return f"{local_time(instant, zone('America/New_York')):%Y-%m-%d %H:%M:%S} America/New_York"
+
+
+def test_a_run_that_a_fire_window_delayed_is_told_with_that_reason() -> None:
+    begun = SLOT + SPREAD + 12 * MS
+    found = firing("succeeded", due_at=SLOT + SPREAD, started_at=begun, finished_at=begun + MS)
+    reason = f"due at {clock(SLOT + SPREAD)} by its fire_window_seconds 3000"
+    assert reason in why(found=found, **WINDOW).sentence
+    both = why(found=found, jitter_seconds=1000, fire_window_seconds=2000)
+    assert "by its jitter_seconds 1000 and fire_window_seconds 2000" in both.sentence
+    assert "due at" not in why(found=found).sentence
+
+
+def test_a_delay_that_is_not_the_windows_is_not_put_down_to_it() -> None:
+    """It was due later for another reason, such as a limit of its host; or before an edit."""
+    begun = SLOT + HOUR
+    postponed = firing("succeeded", due_at=SLOT + HOUR - MS, started_at=begun, finished_at=begun)
+    assert "due at" not in why(found=postponed, **WINDOW).sentence
+    manual = firing(
+        "succeeded",
+        triggered_by="manual",
+        due_at=SLOT + SPREAD,
+        started_at=begun,
+        finished_at=begun,
+    )
+    assert "due at" not in why(found=manual, **WINDOW).sentence
+
+
+def test_a_slot_to_come_says_when_it_is_due() -> None:
+    answer = why(at=SLOT, now=SLOT - HOUR, **WINDOW)
+    assert answer.outcome == "future"
+    assert f"due at {clock(SLOT + SPREAD)} by its fire_window_seconds 3000" in answer.sentence
+
+
+def test_a_slot_that_has_passed_and_is_not_due_yet_is_to_come() -> None:
+    answer = why(at=SLOT, now=SLOT + SPREAD / 2, timer=SLOT, **WINDOW)
+    assert answer.outcome == "future"
+    assert f"due at {clock(SLOT + SPREAD)} by its fire_window_seconds 3000" in answer.sentence
+    overdue = why(at=SLOT, now=SLOT + SPREAD + HOUR, timer=SLOT, **WINDOW)
+    assert overdue.outcome == "due"
+
+
+def test_a_firing_that_is_prepared_says_why_it_begins_later_than_its_slot() -> None:
+    found = firing("waiting", available_at=SLOT + SPREAD)
+    answer = why(at=SLOT, found=found, now=SLOT + SPREAD / 2, **WINDOW)
+    assert f"begins at {clock(SLOT + SPREAD)}" in answer.sentence
+    assert "by its fire_window_seconds 3000" in answer.sentence
 
 
 def test_a_slot_within_a_run_that_was_missed_is_told_with_the_run() -> None:
@@ -200,13 +274,13 @@ def test_a_slot_that_passed_while_paused_and_is_not_recorded_yet() -> None:
 def test_a_slot_from_before_the_schedule_was_made_or_changed() -> None:
     early = why(SLOT - timedelta(days=6))
     assert early.outcome == "not_armed"
-    assert early.sentence.startswith("The schedule was made later, at 2026-03-04 08:00:00")
+    assert early.sentence.startswith("The schedule was created later, at 2026-03-04 08:00:00")
     changed = replace(schedule(), updated_at=SLOT + timedelta(minutes=1))
     answer = explain(
         Facts(schedule=changed, at=SLOT, now=SLOT + HOUR, firing=None, timer_slot=SLOT + HOUR)
     )
-    assert answer.outcome == "not_armed"
-    assert "changed later" in answer.sentence
+    assert answer.outcome == "unknown"
+    assert "no history of changes" in answer.sentence
 
 
 def test_a_slot_that_is_older_than_history() -> None:
@@ -222,4 +296,59 @@ def test_a_slot_of_a_schedule_that_had_completed() -> None:
 
 
 def test_a_slot_that_nobody_knows_of_is_admitted() -> None:
-    assert why(timer=SLOT + HOUR).outcome == "unrecorded"
+    answer = why(timer=SLOT + HOUR)
+    assert answer.outcome == "unrecorded"
+    assert answer.sentence.endswith("what became of it is unexplained.")
+
+
+def test_a_pause_of_today_explains_no_slot_of_a_time_when_it_was_active() -> None:
+    then = Span(since=SLOT - HOUR, until=SLOT + MS, state="active", version=1)
+    assert why(status="paused", span=then).outcome == "unrecorded"
+
+
+def test_a_slot_that_passed_while_it_was_paused_names_the_pause_and_by_whom() -> None:
+    then = Span(
+        since=SLOT,
+        until=SLOT + HOUR / 2,
+        state="paused",
+        version=1,
+        began=change("paused", SLOT - HOUR, "cli:1a2b"),
+        ended=change("resumed", SLOT + HOUR / 2, "dashboard:operator"),
+    )
+    expected = (
+        "from 2026-03-09 08:00:00 America/New_York on the command line (key 1a2b), "
+        "until 2026-03-09 09:30:00 America/New_York on the dashboard (operator)."
+    )
+    answer = why(span=then)
+    assert (answer.outcome, answer.sentence) == (
+        "paused",
+        f"It passed while the schedule was paused, {expected}",
+    )
+    recorded = why(found=firing("skipped", "paused"), span=then)
+    assert recorded.sentence == f"It was skipped: the schedule was paused, {expected}"
+
+
+@pytest.mark.parametrize(
+    ("actor", "words"),
+    [
+        ("api:1a2b", "through the API (key 1a2b)"),
+        ("apply:1a2b", "by rota apply (key 1a2b)"),
+        ("dashboard:1a2b", "on the dashboard (key 1a2b)"),
+        ("code:shop", "by the program shop"),
+        ("rota", "by Rota"),
+        (None, "by an unknown actor"),
+    ],
+)
+def test_an_actor_is_told_in_words(actor: str | None, words: str) -> None:
+    assert audit.words(actor) == words
+
+
+@pytest.mark.parametrize(
+    ("by", "begins"),
+    [("manual", "No slot, but a run that somebody"), ("api", "No slot, but a run that a program")],
+)
+def test_a_run_that_was_asked_for_is_told_though_it_is_no_slot(by: str, begins: str) -> None:
+    at = SLOT + timedelta(minutes=7)
+    answer = why(at, firing("succeeded", scheduled_for=at, triggered_by=by))
+    assert answer.outcome == "succeeded"
+    assert answer.sentence.startswith(begins)

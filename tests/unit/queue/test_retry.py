@@ -1,4 +1,4 @@
-"""Waiting between attempts (RT1, RT2)."""
+"""Waiting between attempts."""
 
 from __future__ import annotations
 

@@ -2,7 +2,20 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 from rota.queue.states import ENDED, LIVE, TRANSITIONS
+
+_ARCHITECTURE = Path(__file__).parents[3] / "docs" / "architecture.md"
+
+
+def test_the_diagram_in_the_docs_shows_these_transitions() -> None:
+    page = _ARCHITECTURE.read_text("utf-8")
+    diagram = page.partition("## The life of a firing")[2].partition("```mermaid")[2]
+    arrows = re.findall(r"^ +(\w+) --> (\w+)", diagram.partition("```")[0], re.MULTILINE)
+    drawn = {state: frozenset(to for at, to in arrows if at == state) for state in TRANSITIONS}
+    assert drawn == TRANSITIONS
 
 
 def test_every_state_is_in_the_mapping_and_nothing_else() -> None:

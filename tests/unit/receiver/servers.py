@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from wsgiref.simple_server import WSGIRequestHandler, WSGIServer
 
 import uvicorn
+from tests.deadlines import patience
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Mapping
@@ -50,7 +51,7 @@ class Target:
     def handle(self, body: bytes) -> int:
         self.bodies.append(body)
         self.entered.release()
-        assert self.may_go.wait(30)
+        assert self.may_go.wait(patience(30))
         status = self.statuses.pop(0) if self.statuses else 200
         if status == 0:
             raise RuntimeError("the handler is broken")
@@ -93,7 +94,7 @@ class Client:
     port: int
 
     def post(self, body: bytes, headers: Mapping[str, str]) -> Answer:
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=patience(30))
         try:
             connection.request("POST", "/hook", body, dict(headers))
             got = connection.getresponse()
@@ -124,12 +125,12 @@ def asgi(receiver: Receiver | Callable[[int], Receiver], target: Target) -> Gene
     server = Server(uvicorn.Config(app, log_level="critical"))
     thread = threading.Thread(target=server.run, args=([listening],), daemon=True)
     thread.start()
-    assert started.wait(30)
+    assert started.wait(patience(30))
     try:
         yield Client(port)
     finally:
         server.should_exit = True
-        thread.join(30)
+        thread.join(patience(30))
         listening.close()
 
 
@@ -157,7 +158,7 @@ def _wsgi(app: Callable[[Target], Any]) -> Any:
                 yield Client(server.server_port)
             finally:
                 server.shutdown()
-                thread.join(30)
+                thread.join(patience(30))
 
     return serve
 

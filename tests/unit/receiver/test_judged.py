@@ -7,8 +7,8 @@ from datetime import timedelta
 from tests.unit.workers import made
 
 from rota.receiver import Begun, answers
-from rota.workers.calls import Reply
-from rota.workers.judge import Verdict, judge
+from rota.workers.caller import Reply
+from rota.workers.outcome import Verdict, judge
 
 
 def _judged(begun: Begun) -> Verdict:

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.deadlines import patience
 from tests.unit.receiver import servers
 from tests.unit.receiver.servers import Answer, Client, Target
 from tests.unit.receiver.signed import OTHER, SECRET, headers
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 
     from rota.receiver import Begun, Delivery
 
-pytestmark = pytest.mark.timeout(60)
 
 BODY = '{"team": "ops", "é": "\\u0000"}'.encode()
 
@@ -145,13 +145,13 @@ def test_a_firing_that_is_being_handled_is_put_off(client: Client, target: Targe
     target.may_go.clear()
     with ThreadPoolExecutor(1) as threads:
         first = threads.submit(client.post, BODY, signed())
-        assert target.entered.acquire(timeout=30)
+        assert target.entered.acquire(timeout=patience(30))
         answer = client.post(BODY, signed())
         assert answer.status == 409
         assert int(answer.headers["retry-after"]) > 0
         assert "being handled right now" in detail(answer)
         target.may_go.set()
-        assert first.result(30).status == 200
+        assert first.result(patience(30)).status == 200
     assert client.post(BODY, signed()).headers["rota-duplicate"] == "true"
     assert len(target.bodies) == 1
 
@@ -161,14 +161,14 @@ def test_of_many_deliveries_at_once_one_is_handled(client: Client, target: Targe
     everybody = threading.Barrier(12)
 
     def post(_: int) -> Answer:
-        everybody.wait(30)
+        everybody.wait(patience(30))
         return client.post(BODY, signed())
 
     with ThreadPoolExecutor(12) as threads:
         sent = [threads.submit(post, n) for n in range(12)]
-        assert target.entered.acquire(timeout=30)
+        assert target.entered.acquire(timeout=patience(30))
         target.may_go.set()
-        statuses = sorted(each.result(30).status for each in sent)
+        statuses = sorted(each.result(patience(30)).status for each in sent)
     assert set(statuses) <= {200, 409}
     assert len(target.bodies) == 1
 

@@ -27,8 +27,9 @@ def test_the_pools_of_a_server_are_together_as_large_as_configured(
 ) -> None:
     config = _config(pool_size=size, roles=roles)
     share = shares(config, has_client=has_client)
-    assert share.engine + share.questions + share.web == size
+    assert share.engine + share.scheduling + share.questions + share.web == size
     assert share.engine >= 1
+    assert share.engine >= 2 * share.scheduling, "a scheduler has its own only where there is room"
     assert bool(share.web) == has_web_process(config)
 
 

@@ -10,6 +10,7 @@ import pytest
 
 from rota.clock import ManualClock
 from rota.errors import DatabaseUnavailable
+from rota.tenants.secrets import remembered
 from rota.tenants.secrets.remembered import Remembered
 
 if TYPE_CHECKING:
@@ -110,3 +111,57 @@ async def test_it_remembers_only_so_many(clock: ManualClock) -> None:
     await memory.of(["c"])
     await memory.of(["a"])
     assert source.asked == [("a",), ("b",), ("c",), ("a",)]
+
+
+async def test_a_database_that_hangs_delays_nobody_who_has_something_to_go_by(
+    clock: ManualClock,
+) -> None:
+    source = Source(a=1)
+    memory = Remembered(source.read, clock=clock)
+    await memory.of(["a"])
+    source.may_answer.clear()
+    await clock.advance(timedelta(seconds=30))
+    async with asyncio.timeout(60):
+        assert await memory.of(["a"]) == {"a": 1}
+    # And the next does not wait at all: the answer is late already.
+    await clock.advance(timedelta(seconds=1))
+    async with asyncio.timeout(60):
+        assert await memory.of(["a"]) == {"a": 1}
+    source.may_answer.set()
+
+
+async def test_who_has_nothing_to_go_by_waits_for_a_while_and_no_longer(
+    clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(remembered, "READ_TIMEOUT", timedelta(milliseconds=10))
+    source = Source(a=1)
+    source.may_answer.clear()
+    memory = Remembered(source.read, clock=clock)
+    with pytest.raises(DatabaseUnavailable):
+        await memory.of(["a"])
+
+
+async def test_what_will_be_needed_is_known_at_the_instant(clock: ManualClock) -> None:
+    """It was asked for ahead, and is kept fresh until then."""
+    source = Source(a=1)
+    memory = Remembered(source.read, clock=clock)
+    memory.warm(["a"])
+    await source.was_asked.wait()
+    for value in range(2, 6):
+        await clock.advance(timedelta(milliseconds=500))
+        assert memory.known("a") is not None
+        source.values["a"] = value
+    await clock.advance(timedelta(seconds=1))
+    assert memory.known("a") == 5
+
+
+async def test_what_is_not_needed_any_more_is_not_asked_for(clock: ManualClock) -> None:
+    source = Source(a=1)
+    memory = Remembered(source.read, clock=clock)
+    memory.warm(["a"])
+    await source.was_asked.wait()
+    for _ in range(20):
+        await clock.advance(remembered.WARM_FOR / 10)
+    asked = len(source.asked)
+    await clock.advance(timedelta(minutes=1))
+    assert len(source.asked) == asked > 2

@@ -497,3 +497,38 @@ def test_lengths_of_time_are_given_in_one_way(rota: Rota) -> None:
     with pytest.raises(ValueError, match="expected an instant from"):
         kit.advance_to(START - timedelta(seconds=1))
     assert kit.clock.now() == kit.now == START
+
+
+def test_a_wait_in_a_task_takes_no_time_but_the_kits(rota: Rota) -> None:
+    waits: list[bool] = []
+
+    @rota.task(timeout="1h", max_attempts=1)
+    def patient(context: Context) -> None:
+        waits.extend([context.wait("20m"), context.wait(timedelta(minutes=30))])
+
+    @rota.task(timeout="1m", max_attempts=1)
+    def too_patient(context: Context) -> None:
+        waits.append(context.wait("2m"))
+        assert context.cancelled
+
+    kit = kit_of(rota)
+    kit.trigger(patient)
+    assert list(kit.run_due()) == [], "it waits, and has not ended"
+    [run] = kit.advance(hours=1)
+    assert (run.status, run.finished_at - run.started_at) == ("succeeded", timedelta(minutes=50))
+    kit.trigger(too_patient)
+    [late] = kit.advance(hours=1)
+    assert late.status == "dead"
+    assert "timed out after 1m" in (late.reason or "")
+    assert waits == [False, False, True]
+
+
+async def test_a_wait_takes_no_time_in_async_tests_either(rota: Rota) -> None:
+    @rota.task
+    def patient(context: Context) -> bool:
+        return context.wait("5d")
+
+    kit = kit_of(rota)
+    kit.trigger(patient)
+    await kit.run_due()
+    assert kit.waiting == 1

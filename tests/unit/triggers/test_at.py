@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rota.errors import InvalidInstant, InvalidTimezone
-from rota.triggers.at import At, parse_instant
+from rota.triggers.at import At, named, parse_instant
+from rota.triggers.preview import local_time
 from rota.triggers.trigger import Trigger
 from rota.triggers.zones import zone
 
@@ -111,3 +112,42 @@ def test_the_zone_is_for_reading_only() -> None:
 def test_a_bad_zone_is_refused() -> None:
     with pytest.raises(InvalidTimezone):
         At.parse("2027-01-01", "EST")
+
+
+@pytest.mark.parametrize(
+    ("text", "instants", "says"),
+    [
+        ("2025-03-09 02:30", ["2025-03-09T07:00:00Z"], "does not exist"),
+        ("2025-03-09 01:59:59", ["2025-03-09T06:59:59Z"], None),
+        ("2025-03-09 03:00", ["2025-03-09T07:00:00Z"], None),
+        ("2025-11-02 01:30", ["2025-11-02T05:30:00Z", "2025-11-02T06:30:00Z"], "exists twice"),
+        ("2025-11-02T01:30:00-05:00", ["2025-11-02T06:30:00Z"], None),
+        ("2025-11-02 02:00", ["2025-11-02T07:00:00Z"], None),
+        ("2025-07-01", ["2025-07-01T04:00:00Z"], None),
+    ],
+)
+def test_a_local_time_names_the_instants_at_which_clocks_read_it(
+    text: str, instants: list[str], says: str | None
+) -> None:
+    found = named(text, zone("America/New_York"))
+    assert [*found.instants] == [datetime.fromisoformat(each) for each in instants]
+    assert (found.note is None) == (says is None)
+    if says is not None:
+        assert found.note is not None
+        assert says in found.note
+    for instant in found.instants if says else ():
+        assert local_time(instant, zone("America/New_York")).isoformat() in (found.note or "")
+
+
+@pytest.mark.parametrize("name", ["America/New_York", "Australia/Lord_Howe", "Europe/Dublin"])
+@given(minutes=st.integers(0, 2 * 366 * 24 * 60))
+def test_the_instants_of_a_local_time_are_all_that_show_it(name: str, minutes: int) -> None:
+    wall = datetime(2025, 1, 1) + timedelta(minutes=minutes)  # noqa: DTZ001 - on a wall clock
+    found = named(wall.isoformat(sep=" "), zone(name)).instants
+    shows = {
+        there.astimezone(UTC)
+        for fold in (0, 1)
+        if (there := wall.replace(tzinfo=ZoneInfo(name), fold=fold)).astimezone(UTC)
+        and there.astimezone(UTC).astimezone(ZoneInfo(name)).replace(tzinfo=None) == wall
+    }
+    assert list(found) == sorted(shows) if shows else len(found) == 1

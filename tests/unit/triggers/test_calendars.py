@@ -88,11 +88,11 @@ def test_a_date_is_passed_over_in_one_step_however_often_it_fires() -> None:
     every_second = Recurrence.parse("FREQ=SECONDLY")
     dates = frozenset(date(2025, 1, 1) + timedelta(days=day) for day in range(365))
     filtered = Filtered(every_second, Days(dates))
-    begun = time.perf_counter()
+    begun = time.thread_time()
     last = datetime(2024, 12, 31, 23, 59, 59, tzinfo=UTC)
     assert filtered.next_after(last) == datetime(2026, 1, 1, tzinfo=UTC)
     assert filtered.previous_before(datetime(2026, 1, 1, tzinfo=UTC)) == last
-    assert time.perf_counter() - begun < 1.0
+    assert time.thread_time() - begun < 1.0
 
 
 @pytest.mark.parametrize("zone_name", ["UTC", "Pacific/Apia", "America/New_York"])
@@ -122,12 +122,12 @@ def test_a_trigger_is_not_asked_for_its_slots_on_years_that_are_left_out() -> No
 
 
 def test_a_calendar_without_dates_ends_the_search_after_fifty_years() -> None:
-    begun = time.perf_counter()
+    begun = time.thread_time()
     for inner in (Cron.parse("0 * * * *"), Recurrence.parse("FREQ=SECONDLY")):
         filtered = Filtered(inner, _Never())
         assert filtered.next_after(START) is None
         assert filtered.previous_before(START) is None
-    assert time.perf_counter() - begun < 10.0
+    assert time.thread_time() - begun < 10.0
     beyond = START + HORIZON + timedelta(days=400)
     far = Filtered(Cron.parse("0 0 1 1 *"), Days(frozenset()))
     assert far.next_after(beyond) is not None
@@ -217,10 +217,10 @@ def _until(trigger: Trigger, after: datetime, until: datetime) -> Iterator[datet
 def test_counting_a_day_of_every_second_takes_no_walk() -> None:
     inner = Cron.parse("* * * * * *")
     filtered = Filtered(inner, Days(weekdays=frozenset({5, 6})))
-    begun = time.perf_counter()
+    begun = time.thread_time()
     year = slots_within(filtered, START, START + timedelta(days=364))
     assert year == 260 * 86_400
-    assert time.perf_counter() - begun < 1.0
+    assert time.thread_time() - begun < 1.0
 
 
 def test_a_preview_names_the_dates_that_are_left_out_and_why() -> None:

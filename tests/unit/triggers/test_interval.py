@@ -168,3 +168,16 @@ def test_an_instant_without_a_zone_is_refused() -> None:
         Interval.parse("5m").next_after(naive)
     with pytest.raises(InvalidInstant, match="expected one with a zone"):
         Interval.parse("5m").anchored(naive)
+
+
+def test_the_anchor_itself_can_be_no_slot() -> None:
+    anchor = datetime(2026, 3, 2, 10, tzinfo=UTC)
+    hour = timedelta(hours=1)
+    every = Interval.parse("1h").anchored(anchor, is_slot=False)
+    assert every.next_after(anchor - 5 * hour) == anchor + hour
+    assert every.next_after(anchor) == anchor + hour
+    assert every.next_after(anchor + hour) == anchor + 2 * hour
+    assert every.previous_before(anchor + 2 * hour) == anchor + hour
+    assert every.previous_before(anchor + hour) is None
+    assert every.previous_before(anchor) is None
+    assert Interval.parse("1h").anchored(anchor).next_after(anchor - hour) == anchor

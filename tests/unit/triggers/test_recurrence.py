@@ -920,14 +920,14 @@ def quickest(text: str) -> float:
     fastest = float("inf")
     for _ in range(3):
         _shared.cache_clear()
-        begun = time.perf_counter()
+        begun = time.thread_time()
         try:
             trigger = Recurrence.parse(text)
             trigger.next_after(datetime(2025, 1, 1, tzinfo=UTC))
             trigger.previous_before(datetime(2090, 1, 1, tzinfo=UTC))
         except InvalidRecurrence:
             pass
-        fastest = min(fastest, time.perf_counter() - begun)
+        fastest = min(fastest, time.thread_time() - begun)
         if fastest < 0.1:
             break
     return fastest

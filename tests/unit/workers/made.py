@@ -10,10 +10,11 @@ from rota import ids
 from rota.queue.claim import Claim
 from rota.schedules.definition import Definition
 from rota.schedules.schedule import Schedule
-from rota.workers.held import Held
+from rota.workers.inflight import InflightClaim
 
 if TYPE_CHECKING:
     from rota.schedules.schedule import Status
+    from rota.workers.caller import Reply
 
 SLOT = datetime(2026, 3, 9, 13, tzinfo=UTC)
 SCHEDULE_ID = UUID("019cd1e3-0000-7000-8000-000000000001")
@@ -60,6 +61,20 @@ def claim(slot: datetime = SLOT, **fields: Any) -> Claim:
     return Claim(**usual | fields)
 
 
-def held(slot: datetime = SLOT, **fields: Any) -> Held:
+def held(slot: datetime = SLOT, **fields: Any) -> InflightClaim:
     each = claim(slot, **fields)
-    return Held(each, schedule(), each.claimed_until)
+    return InflightClaim(each, schedule(), each.claimed_until)
+
+
+class Permission:
+    """A `workers.caller.Begin` that answers as it is told, in turn; the last answer stays."""
+
+    def __init__(self, *answers: bool) -> None:
+        self._answers = list(answers)
+        self.overdue_replies: list[Reply] = []
+
+    def __call__(self) -> bool:
+        return self._answers.pop(0) if len(self._answers) > 1 else self._answers[0]
+
+    def overdue(self, reply: Reply) -> None:
+        self.overdue_replies.append(reply)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from rota.workers.calls import Reply
-from rota.workers.capture import EXCERPT, clean, excerpt, tried
+from rota.workers.caller import Reply
+from rota.workers.delivery.capture import EXCERPT, clean, excerpt, tried
 
 REPLY = Reply(code=200, headers=(("A", "b"), ("A", "c")), body=b"hello")
 

@@ -12,8 +12,8 @@ from tests.unit.workers import made
 import rota
 from rota.targets import OPEN
 from rota.tenants.tenant import Tenant
-from rota.workers.celery import CeleryCaller
-from rota.workers.streams import StreamCaller
+from rota.workers.delivery.celery import CeleryCaller
+from rota.workers.delivery.redis_streams import StreamCaller
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -34,7 +34,7 @@ def _forget(monkeypatch: pytest.MonkeyPatch, package: str) -> None:
 async def test_a_stream_without_redis_is_a_permanent_failure_that_names_the_extra(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.delitem(sys.modules, "rota.workers.redis_pools", raising=False)
+    monkeypatch.delitem(sys.modules, "rota.workers.delivery.redis_pools", raising=False)
     _forget(monkeypatch, "redis.asyncio")
     async with StreamCaller(OPEN) as streams:
         reply = await streams.prepare(made.claim(), made.schedule(**STREAM)).send()

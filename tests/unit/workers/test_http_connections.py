@@ -9,18 +9,19 @@ from uuid import UUID, uuid4
 import pytest
 import uvloop
 from tests.hostile.raw import OK, Server, Visit, answering, serving
-from tests.unit.workers.made import TENANT_ID, claim, schedule
+from tests.unit.workers.made import TENANT_ID, Permission, claim, schedule
 
 from rota.targets import OPEN
-from rota.workers.http import HttpCaller
-from rota.workers.http.connection import Connection
-from rota.workers.http.origin import origin, split
-from rota.workers.http.pool import Pool
+from rota.workers.caller import WITHHELD
+from rota.workers.delivery.http import HttpCaller
+from rota.workers.delivery.http.connection import Connection
+from rota.workers.delivery.http.origin import origin, split
+from rota.workers.delivery.http.pool import Pool
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from rota.workers.calls import Reply
+    from rota.workers.caller import Reply
 
 
 async def call(
@@ -62,12 +63,29 @@ def _closing_after_one(visit: Visit) -> None:
     visit.read()
 
 
-async def test_a_shared_connection_that_ended_unanswered_is_replaced_once() -> None:
+async def test_a_request_is_not_sent_again_when_a_shared_connection_ended_unanswered() -> None:
+    """The target may have had it: the next is an attempt of its own, on a new connection."""
     with serving(_closing_after_one) as server:
         async with HttpCaller(OPEN) as caller:
-            for _ in range(2):
-                assert (await call(caller, server)).code == 200
+            assert (await call(caller, server)).code == 200
+            reply = await call(caller, server)
+            assert (server.connections, len(server.requests)) == (1, 2)
+            assert (reply.code, reply.stale_connection) == (None, True)
+            assert (await call(caller, server)).code == 200
     assert (server.connections, len(server.requests)) == (2, 3)
+
+
+async def test_a_call_whose_right_to_begin_has_ended_sends_nothing() -> None:
+    """Asked after the connection is made: that may have taken any time."""
+    begin = Permission(False, True, False)
+    with serving(answering(OK)) as server:
+        made = schedule(target_url=f"{server.url}/")
+        async with HttpCaller(OPEN) as caller:
+            assert await caller.prepare(claim(), made).send(begin) is WITHHELD
+            assert len(server.requests) == 0
+            assert (await caller.prepare(claim(), made).send(begin)).code == 200
+            assert await caller.prepare(claim(), made).send(begin) is WITHHELD
+    assert len(server.requests) == 1
 
 
 async def test_a_new_connection_that_ends_unanswered_is_not_replaced() -> None:
@@ -181,22 +199,22 @@ async def test_a_pool_keeps_no_more_than_it_may_and_none_for_long() -> None:
             )
             return made
 
-        pool = Pool(max_idle=2)
+        pool, key = Pool(max_idle=2), (TENANT_ID, place)
         made = [await connect() for _ in range(3)]
         for each in made:
-            pool.give(TENANT_ID, place, each)
+            pool.give(key, each)
         assert [each.is_open for each in made] == [True, True, False]
-        assert pool.take(uuid4(), place) is None
-        made[1].idle_since -= 1.6
-        assert pool.take(TENANT_ID, place) is made[0]
+        assert pool.take((uuid4(), place)) is None
+        made[1].idle_until -= 1.6
+        assert pool.take(key) is made[0]
         assert (len(pool), made[1].is_open) == (0, False)
-        pool.give(TENANT_ID, place, made[0])
-        made[0].idle_since -= 1.6
+        pool.give(key, made[0])
+        made[0].idle_until -= 1.6
         pool._swept()
         assert (len(pool), made[0].is_open) == (0, False)
         pool.close()
         last = await connect()
-        pool.give(TENANT_ID, place, last)
+        pool.give(key, last)
         assert not last.is_open
 
 
@@ -225,7 +243,7 @@ def test_what_is_no_url_is_refused(url: str) -> None:
     "test",
     [
         test_requests_that_follow_each_other_share_a_connection,
-        test_a_shared_connection_that_ended_unanswered_is_replaced_once,
+        test_a_request_is_not_sent_again_when_a_shared_connection_ended_unanswered,
         test_an_answer_without_a_length_ends_with_the_connection,
         test_half_an_answer_on_a_shared_connection_is_not_asked_for_again,
     ],

@@ -6,7 +6,7 @@ import msgspec
 from tests.unit.workers.made import SCHEDULE_ID, claim, schedule
 
 from rota import ids
-from rota.workers.request import request_of
+from rota.workers.delivery.request import request_of
 
 
 def test_every_request_says_which_firing_it_is_for() -> None:

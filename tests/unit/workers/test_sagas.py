@@ -10,12 +10,13 @@ import pytest
 from tests.unit.workers.made import claim, schedule
 
 from rota import ids
-from rota.queue.finish import Settlement, Tried
+from rota.queue.complete import AttemptRecord, Settlement
 from rota.schedules.definition import Definition
 from rota.schedules.schedule import Schedule
 from rota.schedules.steps import Step
-from rota.workers import content, sagas
-from rota.workers.request import request_of
+from rota.workers import sagas
+from rota.workers.delivery import message
+from rota.workers.delivery.request import request_of
 
 FIRST, SECOND = "https://a.example/1", "https://b.example:8443/2"
 STEPS = (
@@ -36,7 +37,7 @@ def settled(each: Any, status: Any = "succeeded", **fields: Any) -> Settlement:
         "started_at": at,
         "finished_at": at,
         "status": status,
-        "tried": Tried(outcome="succeeded"),
+        "tried": AttemptRecord(outcome="succeeded"),
     }
     return Settlement(claim=each, **usual | fields)
 
@@ -65,8 +66,8 @@ def test_the_first_step_is_a_claim_like_any_other_but_for_its_key() -> None:
 
 def test_streams_and_celery_take_each_step_once() -> None:
     one, of_one = sagas.at_step(claim(), trip())
-    assert content.delivery_id(content.facts(one, of_one)) == f"{FIRING}:one"
-    assert content.delivery_id(content.facts(claim(), schedule())) == FIRING
+    assert message.delivery_id(message.facts(one, of_one)) == f"{FIRING}:one"
+    assert message.delivery_id(message.facts(claim(), schedule())) == FIRING
 
 
 def test_what_has_no_steps_is_left_alone() -> None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 import pytest
+from tests.deadlines import patience
 from tests.unit.workers.tasks import processes_kit as kit
 from tests.unit.workers.tasks.support import NOW, claim, schedule
 
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable
     from pathlib import Path
 
-    from rota.workers.calls import Reply
+    from rota.workers.caller import Reply
     from rota.workers.tasks.caller import TaskCall
 
 
@@ -40,7 +41,7 @@ class Bench:
         return self.caller.prepare(claim(payload), schedule(name, **fields))
 
     async def reply(self, name: str, payload: str | None = None, **fields: Any) -> Reply:
-        return await asyncio.wait_for(self.call(name, payload, **fields).send(), 20)
+        return await asyncio.wait_for(self.call(name, payload, **fields).send(), patience(20))
 
 
 @asynccontextmanager
@@ -108,13 +109,13 @@ async def test_a_call_that_was_prepared_early_does_as_any_other() -> None:
     def in_thread(a: int) -> None: ...
 
     async with bench(add, in_thread) as one:
-        early = one.caller.prepare_early(claim('{"args":[1,2]}'), schedule("add"))
+        early = one.caller.prepare_early(claim('{"args":[1,2]}'), schedule("add"), 1.0)
         assert early is not None
         assert (await early.send()).body == b"3"
         # What is wrong is told by the call itself, and what needs more than a call is not begun.
-        assert one.caller.prepare_early(claim('{"args":["x"]}'), schedule("add")) is None
-        assert one.caller.prepare_early(claim('{"args":[1]}'), schedule("in_thread")) is None
-        assert one.caller.prepare_early(claim(None), schedule("unknown")) is None
+        assert one.caller.prepare_early(claim('{"args":["x"]}'), schedule("add"), 1.0) is None
+        assert one.caller.prepare_early(claim('{"args":[1]}'), schedule("in_thread"), 1.0) is None
+        assert one.caller.prepare_early(claim(None), schedule("unknown"), 1.0) is None
 
 
 async def test_what_a_function_raises_is_its_failure() -> None:
@@ -156,25 +157,26 @@ async def test_an_async_function_is_ended_when_its_time_is_up() -> None:
         assert not task.cancelling(), "the attempt goes on to its settlement"
 
 
-async def test_a_thread_is_told_that_its_time_is_up_and_keeps_its_hand_until_it_returns() -> None:
+async def test_a_thread_is_told_that_its_time_is_up_and_keeps_its_slot_until_it_returns() -> None:
     seen: list[str | None] = []
     go_on = threading.Event()
 
     def stubborn(context: Context) -> None:
         context.wait("10s")
         seen.append(context.stop_reason)
-        go_on.wait(10)
+        go_on.wait(patience(10))
 
     async with bench(stubborn) as it:
-        call = it.call("stubborn", timeout_seconds=0.05)
+        # Long enough for the thread to have begun, also on a busy machine.
+        call = it.call("stubborn", timeout_seconds=1)
         reply = await call.send()
         assert reply.timed_out
         lingers = call.lingers
         assert lingers is not None
         assert not lingers.done()
         go_on.set()
-        await asyncio.wait_for(lingers, 10)
-    assert seen == ["timed out after 50ms"]
+        await asyncio.wait_for(lingers, patience(10))
+    assert seen == ["timed out after 1s"]
 
 
 async def test_a_cancelled_thread_sees_it_within_a_moment() -> None:
@@ -193,7 +195,7 @@ async def test_a_cancelled_thread_sees_it_within_a_moment() -> None:
     async with bench(loops) as it:
         call = it.call("loops")
         task = asyncio.create_task(call.send())
-        await asyncio.to_thread(begun.wait, 10)
+        await asyncio.to_thread(begun.wait, patience(10))
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
@@ -226,7 +228,7 @@ async def test_the_earliest_of_many_deadlines_counts() -> None:
 
 
 async def test_more_functions_than_threads_wait_for_one() -> None:
-    barrier = threading.Barrier(2, timeout=10)
+    barrier = threading.Barrier(2, timeout=patience(10))
 
     def meet() -> None:
         barrier.wait()
@@ -240,7 +242,7 @@ async def test_what_is_cancelled_before_a_thread_is_free_never_runs() -> None:
     go_on, ran = threading.Event(), threading.Event()
 
     def first() -> None:
-        go_on.wait(10)
+        go_on.wait(patience(10))
 
     def second() -> None:
         ran.set()
@@ -316,14 +318,14 @@ async def test_a_child_that_dies_or_hangs_is_a_failed_run_and_not_a_broken_worke
         pid = tmp_path / "pid"
         call = it.call("hang", f'["{pid}"]')
         task = asyncio.create_task(call.send())
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(patience(20)):
             while not (pid.exists() and pid.read_text()):  # noqa: ASYNC110 - of another process
                 await asyncio.sleep(0.01)  # noqa: TID251 - as above
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
         if call.lingers is not None:
-            await asyncio.wait_for(call.lingers, 10)
+            await asyncio.wait_for(call.lingers, patience(10))
         with pytest.raises(ProcessLookupError):
             os.kill(int(pid.read_text()), 0)
         assert (await it.reply("add", "[1, 2]")).body == b"3", "the next has a new child"

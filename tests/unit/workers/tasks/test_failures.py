@@ -10,14 +10,14 @@ import pytest
 from tests.unit.workers.tasks.support import NOW
 
 from rota.schedules.definition import Definition
-from rota.workers import capture
-from rota.workers.judge import judge
+from rota.workers.delivery import capture
+from rota.workers.outcome import judge
 from rota.workers.tasks import failures, results
 from rota.workers.tasks.exceptions import Discard, Retry, length
 from rota.workers.tasks.values import Kind, Unfit
 
 if TYPE_CHECKING:
-    from rota.workers.calls import Reply
+    from rota.workers.caller import Reply
 
 
 def verdict(reply: Reply, *, attempt: int = 1, **fields: Any) -> Any:

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rota.queue.shares import may_add
-from rota.workers.line import Line
+from rota.workers.fair_queue import WeightedFairQueue
 
 WEIGHTS = st.lists(st.integers(1, 1_000), min_size=2, max_size=12)
 
@@ -25,11 +25,11 @@ class Place:
     """A line in which every tenant's next item has the next number."""
 
     hands: int | None = None
-    line: Line[tuple[int, int]] = field(init=False)
+    line: WeightedFairQueue[tuple[int, int]] = field(init=False)
     came: Counter[int] = field(default_factory=Counter[int])
 
     def __post_init__(self) -> None:
-        self.line = Line(slots=self.hands)
+        self.line = WeightedFairQueue(slots=self.hands)
 
     def come(self, n: int, weight: int = 1, count: int = 1) -> None:
         for _ in range(count):
@@ -78,7 +78,7 @@ def test_within_a_tenant_the_order_is_kept_and_nothing_is_lost(
     pushed: list[tuple[int, int]], data: st.DataObject
 ) -> None:
     """TN4."""
-    line: Line[tuple[int, int, int]] = Line()
+    line: WeightedFairQueue[tuple[int, int, int]] = WeightedFairQueue()
     waiting: dict[int, list[tuple[int, int]]] = {n: [] for n in range(4)}
 
     def check() -> None:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rota.queue.fairness import Turns, Want, wants_of
+from rota.queue.fair_queue import Turns, Want, wants_of
 
 A, B, C = UUID(int=1), UUID(int=2), UUID(int=3)
 
@@ -29,11 +29,11 @@ def test_shares_hold_over_many_small_claims(
 ) -> None:
     """TN3: claims of any size, each within two turns of its exact part of all."""
     turns, had = Turns(draw=random.random), Counter[UUID]()
-    turns.had(dict.fromkeys(weights, 1), weights)
+    turns.charge(dict.fromkeys(weights, 1), weights)
     for places in claims:
         got = turns.allot(places, wants(weights))
         assert sum(got.values()) == places
-        turns.had(got, weights)
+        turns.charge(got, weights)
         had.update(got)
     in_all = sum(weights.values())
     for id_, weight in weights.items():
@@ -53,7 +53,7 @@ def test_what_one_does_not_use_goes_to_the_others(
 
 def test_having_been_away_is_no_credit() -> None:
     turns, weights = Turns(), {A: 1, B: 1}
-    turns.had({A: 500, B: 1}, weights)
+    turns.charge({A: 500, B: 1}, weights)
     got = turns.allot(100, wants(weights))
     assert abs(got[A] - got[B]) <= 2
 
@@ -61,9 +61,9 @@ def test_having_been_away_is_no_credit() -> None:
 def test_turns_that_were_not_had_are_not_lost() -> None:
     """A tenant whose rows another worker had just locked is not charged for them."""
     turns, weights = Turns(), {A: 1, B: 1}
-    turns.had({A: 1, B: 1}, weights)
+    turns.charge({A: 1, B: 1}, weights)
     for _ in range(10):
-        turns.had({A: turns.allot(10, wants(weights))[A]}, weights)
+        turns.charge({A: turns.allot(10, wants(weights))[A]}, weights)
     assert turns.allot(10, wants(weights))[B] >= 5
 
 
@@ -72,7 +72,7 @@ def test_those_who_claim_once_are_fair_taken_together(weight: int, expected: int
     random = Random(7)
     weights = {A: weight, B: 4 - weight}
     firsts = Counter(
-        next(iter(Turns(draw=random.random, by_lot=True).allot(1, wants(weights))))
+        next(iter(Turns(draw=random.random, lottery=True).allot(1, wants(weights))))
         for _ in range(1_000)
     )
     assert abs(firsts[A] - expected) < 60
@@ -96,6 +96,6 @@ def test_shares_are_not_less_than_there_is_nor_missed_by_more(
 
 def test_when_nobody_has_work_left_all_begin_anew() -> None:
     turns, weights = Turns(), {A: 1, B: 1}
-    turns.had({A: 500, B: 1}, weights)
-    turns.rest()
+    turns.charge({A: 500, B: 1}, weights)
+    turns.reset()
     assert turns.allot(100, wants(weights)) == {A: 50, B: 50}

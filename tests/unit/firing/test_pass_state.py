@@ -5,13 +5,12 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
-from rota.firing.fire import Fired
-from rota.firing.look import Look
-from rota.firing.marks import BEGINNING, Marks
-from rota.firing.misfire import Rules
-from rota.firing.plan import Contract, Due, Plan, plan
-from rota.firing.sql import Reading
+from rota.firing.fire import Fired, Reading
+from rota.firing.low_watermarks import BEGINNING, LowWatermarks
+from rota.firing.pass_state import PassState
+from rota.firing.plan import Due, Plan, plan
 from rota.leases import Lease
+from rota.schedules.schedule_cache import MisfireRules, ScheduleSnapshot
 from rota.triggers.interval import Interval
 
 NOON = datetime(2026, 5, 4, 12, tzinfo=UTC)
@@ -32,37 +31,37 @@ def due(number: int, at: datetime, shard: int = 0) -> Due:
         due_at=at,
         version=1,
         fired=0,
-        touched=0,
+        revision=0,
         live=False,
     )
 
 
 def planned(timer: Due, every: timedelta) -> Plan:
-    contract = Contract(
+    snapshot = ScheduleSnapshot(
         schedule_id=timer.schedule_id,
         tenant_id=UUID(int=0),
         version=1,
         trigger=Interval(every, NOON),
-        spread=timedelta(),
-        misfire=Rules(),
+        jitter=timedelta(),
+        misfire=MisfireRules(),
         overlap="skip",
         max_firings=None,
         lane="http",
         host=None,
         priority=5,
     )
-    made = plan(timer, contract, now=NOON)
+    made = plan(timer, snapshot, now=NOON)
     assert made is not None
     return made
 
 
-def look(*timers: Due, limit: int = 10, shards: int = 1) -> Look:
+def look(*timers: Due, limit: int = 10, shards: int = 1) -> PassState:
     reading = Reading(now=NOON, timers=timers)
-    return Look(reading, dict.fromkeys(range(shards), BEGINNING), limit=limit, lead=LEAD)
+    return PassState(reading, dict.fromkeys(range(shards), BEGINNING), limit=limit, lead=LEAD)
 
 
 def test_a_new_lease_is_read_from_the_beginning() -> None:
-    marks = Marks()
+    marks = LowWatermarks()
     assert marks.of([lease(1), lease(2)]) == {1: BEGINNING, 2: BEGINNING}
     marks.raise_to({1: NOON})
     assert marks.of([lease(1), lease(2)]) == {1: NOON - TICK, 2: BEGINNING}
@@ -70,7 +69,7 @@ def test_a_new_lease_is_read_from_the_beginning() -> None:
 
 
 def test_news_of_a_shard_takes_its_mark_back() -> None:
-    marks = Marks()
+    marks = LowWatermarks()
     marks.of([lease(1), lease(2)])
     marks.raise_to({1: NOON, 2: NOON})
     marks.forget([2, 9])

@@ -17,8 +17,8 @@ from rota.clock import SystemClock
 from rota.errors import InvalidInput
 from rota.receiver import InvalidSignature, verify_call
 from rota.tenants.signing.secret import SigningSecret, draw, key_of
-from rota.workers import sign
-from rota.workers.request import request_of
+from rota.workers.delivery import signing
+from rota.workers.delivery.request import request_of
 
 if TYPE_CHECKING:
     from rota.queue.claim import Claim
@@ -32,8 +32,8 @@ def firing(claim: Claim) -> str:
 
 
 def signed(keys: list[bytes], id_: str, timestamp: str, body: bytes) -> str:
-    headers = {sign.ID: id_, sign.TIMESTAMP: timestamp}
-    return sign.signed_headers(keys, "POST", headers, body)[sign.SIGNATURE]
+    headers = {signing.ID: id_, signing.TIMESTAMP: timestamp}
+    return signing.signed_headers(keys, "POST", headers, body)[signing.SIGNATURE]
 
 
 def test_the_vector_of_the_specification() -> None:
@@ -47,9 +47,9 @@ def test_the_vector_of_the_specification() -> None:
 @given(st.text(st.characters(exclude_categories=("Cs",)), max_size=200))
 def test_the_specifications_own_library_verifies_what_we_sign(body: str) -> None:
     secret = SigningSecret(version=1, key=draw(), created_at=NOW)
-    headers = sign.unsigned_headers(firing(made.claim()), SystemClock().now())
+    headers = signing.unsigned_headers(firing(made.claim()), SystemClock().now())
     keys = [draw(), secret.key_for(HOST)]
-    headers |= sign.signed_headers(keys, "POST", headers, body.encode())
+    headers |= signing.signed_headers(keys, "POST", headers, body.encode())
     # It reads the body as JSON once it has verified it, and not every body here is JSON.
     with contextlib.suppress(json.JSONDecodeError):
         Webhook(secret.text_for(HOST)).verify(body, headers)
@@ -63,8 +63,8 @@ def test_the_receiver_verifies_all_that_we_say(body: bytes, method: str) -> None
     secret = SigningSecret(version=1, key=draw(), created_at=NOW)
     claim = made.claim(attempt=3, catch_up=True)
     headers = dict(request_of(claim, made.schedule()).headers)
-    headers |= sign.unsigned_headers(firing(claim), NOW)
-    headers |= sign.signed_headers([draw(), secret.key_for(HOST)], method, headers, body)
+    headers |= signing.unsigned_headers(firing(claim), NOW)
+    headers |= signing.signed_headers([draw(), secret.key_for(HOST)], method, headers, body)
     call = verify_call(method, headers, body, [secret.text_for(HOST)], NOW)
     assert (call.id, call.firing_id) == (firing(claim), firing(claim))
     assert call.schedule_id == headers["Rota-Schedule-Id"]
@@ -82,12 +82,12 @@ def test_every_key_signs_and_the_newest_comes_first() -> None:
 
 def test_the_id_is_the_firings_and_the_time_the_attempts() -> None:
     """The id has no dot, and is the same for every attempt."""
-    first = sign.unsigned_headers(firing(made.claim()), NOW)
-    second = sign.unsigned_headers(firing(made.claim(attempt=2)), NOW + timedelta(seconds=90.7))
-    assert first[sign.ID] == second[sign.ID]
-    assert first[sign.ID].startswith("fir_")
-    assert "." not in first[sign.ID]
-    assert int(second[sign.TIMESTAMP]) - int(first[sign.TIMESTAMP]) == 90
+    first = signing.unsigned_headers(firing(made.claim()), NOW)
+    second = signing.unsigned_headers(firing(made.claim(attempt=2)), NOW + timedelta(seconds=90.7))
+    assert first[signing.ID] == second[signing.ID]
+    assert first[signing.ID].startswith("fir_")
+    assert "." not in first[signing.ID]
+    assert int(second[signing.TIMESTAMP]) - int(first[signing.TIMESTAMP]) == 90
 
 
 def test_a_secret_signs_until_it_retires_and_shows_only_when_asked() -> None:

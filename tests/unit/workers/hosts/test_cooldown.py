@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rota.queue.circuits import Circuit
-from rota.workers.hosts.later import back_at, crowded
+from rota.workers.hosts.cooldown import back_at, crowded
 
 NOW = datetime(2026, 3, 9, 13, tzinfo=UTC)
 SECOND = timedelta(seconds=1)

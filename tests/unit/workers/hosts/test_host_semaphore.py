@@ -6,7 +6,7 @@ from datetime import timedelta
 
 from tests.unit.workers.made import SLOT, held
 
-from rota.workers.hosts.hands import Hands
+from rota.workers.hosts.host_semaphore import HostSemaphore
 
 SECOND = timedelta(seconds=1)
 SLOW, QUICK = "slow.example", "quick.example"
@@ -14,7 +14,7 @@ SLOW, QUICK = "slow.example", "quick.example"
 
 def test_a_host_has_no_more_hands_than_allowed_and_others_have_theirs() -> None:
     """F8, S5."""
-    hands = Hands(2)
+    hands = HostSemaphore(2)
     for _ in range(2):
         assert hands.admit(held(host=SLOW))
         hands.began(SLOW)
@@ -26,7 +26,7 @@ def test_a_host_has_no_more_hands_than_allowed_and_others_have_theirs() -> None:
 
 
 def test_what_waits_in_vain_for_a_slow_host_is_in_the_way() -> None:
-    hands = Hands(2)
+    hands = HostSemaphore(2)
     for _ in range(2):
         hands.began(SLOW)
     slow = [held(SLOT + n * SECOND, host=SLOW) for n in range(5)]
@@ -37,7 +37,7 @@ def test_what_waits_in_vain_for_a_slow_host_is_in_the_way() -> None:
 
 
 def test_a_quick_host_keeps_what_it_will_come_to() -> None:
-    hands = Hands(1)
+    hands = HostSemaphore(1)
     hands.began(QUICK)
     for _ in range(3):
         hands.ended(QUICK)
@@ -49,6 +49,6 @@ def test_a_quick_host_keeps_what_it_will_come_to() -> None:
 
 
 def test_nobody_is_in_the_way_of_a_host_with_a_hand_free() -> None:
-    hands = Hands(2)
+    hands = HostSemaphore(2)
     hands.began(SLOW)
     assert hands.in_the_way([held(host=SLOW)] * 5) == []

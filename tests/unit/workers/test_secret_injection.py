@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from tests.unit.workers import made
 
 from rota.tenants.secrets import Masked
-from rota.workers import fill
-from rota.workers.fill import Unsendable
-from rota.workers.request import Request, request_of
+from rota.workers.delivery import secret_injection
+from rota.workers.delivery.request import Request, request_of
+from rota.workers.delivery.secret_injection import Unsendable
 
 BASE = "https://acme.example:8443"
 TEXTS = st.text(st.characters(exclude_categories=("Cs",)), min_size=1, max_size=60)
@@ -28,7 +28,7 @@ def request(
 
 
 def filled(template: Request, **values: str) -> Request:
-    return fill.fill(template, {name: Masked(value) for name, value in values.items()})
+    return secret_injection.fill(template, {name: Masked(value) for name, value in values.items()})
 
 
 @pytest.mark.parametrize(
@@ -138,7 +138,7 @@ def test_what_a_value_says_is_not_filled_in_again() -> None:
 
 def test_what_is_no_placeholder_stays() -> None:
     template = request(body="$secrets.A ${A} ${secrets.} {secrets.A} ${secrets.a-b}", X="$ {}")
-    assert fill.names_in(template) == frozenset()
+    assert secret_injection.names_in(template) == frozenset()
     assert filled(template) == template
 
 
@@ -148,7 +148,7 @@ def test_rotas_own_headers_are_not_filled() -> None:
         idempotency_key="${secrets.A}", headers={"X-Key": "${secrets.B}"}, payload="${secrets.C}"
     )
     template = request_of(made.claim(), schedule)
-    assert fill.names_in(template) == {"B", "C"}
+    assert secret_injection.names_in(template) == {"B", "C"}
     sent = filled(template, B="bee", C="sea")
     assert sent.headers["Idempotency-Key"].startswith("${secrets.A}:")
     assert sent.headers["X-Key"] == "bee"

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rota.queue.carried import MAX_RESULT, joined, result
+from rota.queue.result_handoff import MAX_RESULT, joined, result
 
 
 @pytest.mark.parametrize(
@@ -32,7 +32,7 @@ from rota.queue.carried import MAX_RESULT, joined, result
 def test_a_result_is_json_or_text_and_never_a_placeholder(
     body: bytes | None, expected: Any
 ) -> None:
-    """S8: a target that answers with a placeholder gets no secret filled in."""
+    """A target that answers with a placeholder gets no secret filled in."""
     assert result(body) == expected
 
 

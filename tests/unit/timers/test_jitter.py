@@ -1,4 +1,4 @@
-"""Spread: a stable offset for each schedule (JF1)."""
+"""Jitter: a stable offset for each schedule, so that herds thin out and periods stay even."""
 
 from __future__ import annotations
 
@@ -31,3 +31,12 @@ def test_schedules_are_spread_evenly() -> None:
     counts = [sum(1 for each in found if low <= each < low + 6) for low in range(0, 60, 6)]
     assert abs(mean(found) - 30) < 1
     assert min(counts) > 450
+
+
+def test_schedules_of_one_instant_are_distributed_over_the_window() -> None:
+    """Fifty thousand at midnight become about as many in every second of the window."""
+    window = timedelta(seconds=50)
+    seconds = [offset(UUID(int=n * 7919 + 1), window).seconds for n in range(5_000)]
+    counts = [seconds.count(second) for second in range(50)]
+    assert min(counts) > 50
+    assert max(counts) < 170

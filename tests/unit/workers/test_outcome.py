@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from tests.unit.workers.made import SLOT, schedule
 
 from rota.schedules.codes import Codes, closeness
-from rota.workers.calls import Reply
-from rota.workers.judge import Verdict, judge, retry_after
+from rota.workers.caller import Reply
+from rota.workers.outcome import Verdict, judge, retry_after
 
 SECOND = timedelta(seconds=1)
 

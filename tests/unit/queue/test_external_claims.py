@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rota.queue.tokens import PREFIX, Tokens
+from rota.queue.external_claims import TOKEN_PREFIX, Tokens
 
 FIRING = UUID("019cd1e3-0000-7000-8000-000000000001")
 KEY = bytes(range(32))
@@ -18,8 +18,8 @@ TOKENS = Tokens(KEY)
 def test_a_token_is_the_same_on_every_node_and_shows_nothing() -> None:
     token = TOKENS.token(FIRING, 1)
     assert token == Tokens(KEY).token(FIRING, 1)
-    assert token.startswith(PREFIX)
-    assert len(token) == len(PREFIX) + 43
+    assert token.startswith(TOKEN_PREFIX)
+    assert len(token) == len(TOKEN_PREFIX) + 43
     assert KEY.hex() not in repr(TOKENS)
 
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 from datetime import UTC, datetime, timedelta
 
+from tests.deadlines import patience
+
 from rota.clock import ManualClock
 from rota.errors import DatabaseUnavailable
 from rota.events import Bus, Recorder
-from rota.runtime.loop import Loop, LoopDelayed, LoopFailed, LoopRecovered, every
+from rota.service import Service, ServiceDelayed, ServiceFailed, ServiceRecovered
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 SECOND = timedelta(seconds=1)
@@ -30,12 +32,12 @@ class Work:
 
 async def test_it_passes_waits_and_passes_again() -> None:
     clock, work = ManualClock(START), Work()
-    loop = Loop("work", work.run_once, wait=every(SECOND, clock), bus=Bus(), clock=clock)
-    loop.start()
+    service = Service("work", work.run_once, wait=SECOND, bus=Bus(), clock=clock)
+    service.start()
     await clock.advance(timedelta())
     await clock.advance(timedelta(seconds=2.5))
     assert work.passes == 3
-    await loop.stop()
+    await service.stop()
 
 
 async def test_a_database_that_is_away_delays_it_and_its_return_is_told() -> None:
@@ -43,27 +45,27 @@ async def test_a_database_that_is_away_delays_it_and_its_return_is_told() -> Non
     recorder = Recorder(bus)
     away = DatabaseUnavailable("no session")
     work = Work(away, away, None)
-    loop = Loop("work", work.run_once, wait=every(SECOND, clock), bus=bus, clock=clock)
-    loop.start()
+    service = Service("work", work.run_once, wait=SECOND, bus=bus, clock=clock)
+    service.start()
     await clock.advance(timedelta())
     await clock.advance(timedelta(seconds=3))
-    assert [event.failures for event in recorder.all(LoopDelayed)] == [1, 2]
-    assert [event.failures for event in recorder.all(LoopRecovered)] == [2]
+    assert [event.failures for event in recorder.all(ServiceDelayed)] == [1, 2]
+    assert [event.failures for event in recorder.all(ServiceRecovered)] == [2]
     assert work.passes > 3
-    await loop.stop()
+    await service.stop()
 
 
 async def test_a_fault_is_told_and_does_not_end_it() -> None:
     clock, bus = ManualClock(START), Bus()
     recorder = Recorder(bus)
     work = Work(KeyError("oops"))
-    loop = Loop("work", work.run_once, wait=every(SECOND, clock), bus=bus, clock=clock)
-    loop.start()
+    service = Service("work", work.run_once, wait=SECOND, bus=bus, clock=clock)
+    service.start()
     await clock.advance(timedelta())
     await clock.advance(timedelta(seconds=2))
-    assert [type(event.error) for event in recorder.all(LoopFailed)] == [KeyError]
+    assert [type(event.error) for event in recorder.all(ServiceFailed)] == [KeyError]
     assert work.passes >= 2
-    await loop.stop()
+    await service.stop()
 
 
 async def test_stopping_lets_a_pass_end_and_cuts_a_wait_short() -> None:
@@ -76,10 +78,10 @@ async def test_stopping_lets_a_pass_end_and_cuts_a_wait_short() -> None:
         await go_on.wait()
         ended.append(True)
 
-    loop = Loop("work", run_once, wait=every(SECOND, clock), bus=Bus(), clock=clock)
-    loop.start()
+    service = Service("work", run_once, wait=SECOND, bus=Bus(), clock=clock)
+    service.start()
     await inside.wait()
-    stopping = asyncio.create_task(loop.stop())
+    stopping = asyncio.create_task(service.stop())
     await clock.advance(timedelta())
     assert not stopping.done()
     go_on.set()
@@ -90,9 +92,9 @@ async def test_stopping_lets_a_pass_end_and_cuts_a_wait_short() -> None:
 async def test_stopping_while_it_backs_off_does_not_wait_for_the_next_pass() -> None:
     clock = ManualClock(START)
     work = Work(*[DatabaseUnavailable("no session")] * 50)
-    loop = Loop("work", work.run_once, wait=every(SECOND, clock), bus=Bus(), clock=clock)
-    loop.start()
+    service = Service("work", work.run_once, wait=SECOND, bus=Bus(), clock=clock)
+    service.start()
     await clock.advance(timedelta())
     await clock.advance(timedelta(milliseconds=1))
-    async with asyncio.timeout(5):
-        await loop.stop()
+    async with asyncio.timeout(patience(5)):
+        await service.stop()

@@ -5,14 +5,15 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rota.schedules import fields
-from rota.schedules.alike import Reader
-from rota.schedules.alike_kept import Memory
+from rota.schedules import fields, task_queues
+from rota.schedules.bulk_parser import BulkParser, ParseCache
 from rota.schedules.errors import InvalidSchedule
+from rota.schedules.schedule import NewSchedule
 from rota.targets import TargetPolicy
 
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
@@ -65,7 +66,7 @@ OTHER: dict[str, list[Any]] = {
         "x",
     ],
     "tags": [["a"], ["a", "a"], [""], "a", [1], [str(n) for n in range(30)], None, []],
-    "description": ["text\nof lines", "bad\0", 5, None, "x" * 6000],
+    "description": ["text\nof lines", "", "bad\0", 5, None, "x" * 6000],
     "max_attempts": [1, True, 1.0, 99, "3", None],
     "enabled": [False, True, 1, None],
     "retry_window": ["1h", 3600, "soon", None],
@@ -89,16 +90,32 @@ def shown(result: object) -> object:
     return result.problems if isinstance(result, InvalidSchedule) else result
 
 
+def row(new: NewSchedule | InvalidSchedule) -> object:
+    """All that is stored and told of it; the order of a definition's fields does not count."""
+    if isinstance(new, InvalidSchedule):
+        return new.problems
+    definition = msgspec.json.decode(new.definition)
+    stored = (new.key, new.name, definition, new.tags, new.paused, new.slot, new.window)
+    return (*stored, new.warnings, new.like.celery_targets, task_queues.unplaced(new.like))
+
+
+def stored(item: dict[str, Any], targets: TargetPolicy) -> object:
+    """The same of the item read by itself."""
+    parsed = read(item, targets)
+    return row(NewSchedule.of(parsed)) if isinstance(parsed, fields.Parsed) else parsed
+
+
 @pytest.mark.parametrize("targets", [TargetPolicy(), STRICT])
 @pytest.mark.parametrize("name", OTHER)
 def test_an_item_that_differs_in_one_field_is_read_as_by_itself(
     name: str, targets: TargetPolicy
 ) -> None:
-    """After one like it, and after itself, so that all that is remembered is used."""
-    reader = Reader(now=NOW, min_interval=MINUTE, targets=targets)
+    """After one like it, and after itself, so that all that is cached is used."""
+    parser = BulkParser(now=NOW, min_interval=MINUTE, targets=targets)
     for value in OTHER[name]:
         for item in (ITEM, ITEM | {name: value}, ITEM | {name: value, "key": "another"}):
-            assert shown(reader.read(item)) == read(item, targets), item
+            assert shown(parser.parse(item)) == read(item, targets), item
+            assert row(parser.parse_row(item)) == stored(item, targets), item
 
 
 @settings(max_examples=150)
@@ -112,25 +129,65 @@ def test_an_item_that_differs_in_one_field_is_read_as_by_itself(
     )
 )
 def test_any_items_are_read_as_by_themselves(changes: list[dict[str, Any]]) -> None:
-    reader = Reader(now=NOW, min_interval=MINUTE)
+    parser = BulkParser(now=NOW, min_interval=MINUTE)
     for change in changes:
         item = ITEM | change
-        assert shown(reader.read(item)) == read(item, TargetPolicy(allow_private=True))
+        policy = TargetPolicy(allow_private=True)
+        assert shown(parser.parse(item)) == read(item, policy)
+        assert row(parser.parse_row(item)) == stored(item, policy)
 
 
-def test_what_is_remembered_outlasts_the_instant_and_slots_do_not() -> None:
-    memory = Memory()
+def test_what_is_cached_outlasts_the_instant_and_slots_do_not() -> None:
+    cache = ParseCache()
     for hours in (0, 3, 30, 300):
         now = NOW + timedelta(hours=hours)
         for item in (ITEM, {**ITEM, "key": "b", "interval": "5m", "cron_expr": None}):
-            reader = Reader(now=now, min_interval=MINUTE, memory=memory)
+            parser = BulkParser(now=now, min_interval=MINUTE, cache=cache)
             expected = fields.read(item, now=now, min_interval=MINUTE)
-            assert reader.read(item) == expected
+            assert parser.parse(item) == expected
 
 
-def test_payloads_are_not_remembered() -> None:
-    memory = Memory()
-    reader = Reader(now=NOW, min_interval=MINUTE, memory=memory)
-    reader.read({**ITEM, "payload": {"large": "x" * 1000}})
-    [(frame, _)] = memory.frames.values()
+# At the last of these the clocks go forward in Berlin; within one second, and into the next.
+INSTANTS = [
+    start + timedelta(milliseconds=millis)
+    for start in (NOW, datetime(2026, 3, 29, 0, 59, 59, tzinfo=UTC))
+    for millis in (0, 1, 500, 999, 1000, 1001, 60_000)
+]
+
+
+@settings(max_examples=100)
+@given(
+    st.lists(st.sampled_from(INSTANTS), min_size=2, max_size=6),
+    st.sampled_from(["* * * * * *", "*/5 * * * *", "30 2 * * *", "0 12 1 3 *", "0 3 29 3 *"]),
+    st.sampled_from(["Europe/Berlin", "UTC"]),
+)
+def test_a_slot_that_was_cached_a_moment_ago_is_the_slot_that_is_next(
+    instants: list[datetime], cron: str, zone: str
+) -> None:
+    cache = ParseCache()
+    item = ITEM | {"cron_expr": cron, "timezone": zone}
+    second = timedelta(seconds=1)
+    for now in instants:
+        parser = BulkParser(now=now, min_interval=second, cache=cache)
+        expected = fields.read(item, now=now, min_interval=second)
+        assert parser.parse(item) == expected
+        assert parser.parse(item | {"key": "b"}) == fields.read(
+            item | {"key": "b"}, now=now, min_interval=second
+        )
+
+
+def test_a_tenant_with_a_longer_min_interval_gets_nothing_of_anothers() -> None:
+    cache = ParseCache()
+    item = ITEM | {"cron_expr": "*/5 * * * *"}
+    for min_interval in (MINUTE, 10 * MINUTE, MINUTE):
+        parser = BulkParser(now=NOW, min_interval=min_interval, cache=cache)
+        found = parser.parse(item)
+        assert isinstance(found, InvalidSchedule) == (min_interval > MINUTE)
+
+
+def test_payloads_are_not_cached() -> None:
+    cache = ParseCache()
+    parser = BulkParser(now=NOW, min_interval=MINUTE, cache=cache)
+    parser.parse({**ITEM, "payload": {"large": "x" * 1000}})
+    [(frame, _)] = cache.frames.values()
     assert frame.payload is None

@@ -1,4 +1,4 @@
-"""Counting the slots that passed."""
+"""Counting the slots that were missed."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.schedules.examples import NOW
 
-from rota.schedules.passed import Passed, passed
+from rota.schedules.next_slot import MissedSlots, missed_slots
 from rota.schedules.schedule import shard_of
 from rota.triggers.count import MAX_COUNT
 from rota.triggers.cron import Cron
@@ -23,36 +23,36 @@ FIRST = NOW + timedelta(hours=1)
 
 
 def test_none_has_passed_before_the_first() -> None:
-    assert passed(HOURLY, FIRST, FIRST - timedelta(microseconds=1)) is None
+    assert missed_slots(HOURLY, FIRST, FIRST - timedelta(microseconds=1)) is None
 
 
 def test_both_ends_count() -> None:
-    assert passed(HOURLY, FIRST, FIRST) == Passed(FIRST, FIRST, 1)
+    assert missed_slots(HOURLY, FIRST, FIRST) == MissedSlots(FIRST, FIRST, 1)
     until = FIRST + timedelta(hours=5)
-    assert passed(HOURLY, FIRST, until) == Passed(FIRST, until, 6)
+    assert missed_slots(HOURLY, FIRST, until) == MissedSlots(FIRST, until, 6)
 
 
 def test_limits_end_the_count() -> None:
     end = FIRST + timedelta(hours=2)
-    found = passed(Limited(HOURLY, end_at=end), FIRST, NOW + timedelta(days=9))
-    assert found == Passed(FIRST, end, 3)
+    found = missed_slots(Limited(HOURLY, end_at=end), FIRST, NOW + timedelta(days=9))
+    assert found == MissedSlots(FIRST, end, 3)
 
 
 def test_an_interval_is_divided_however_long_it_was_away() -> None:
     every_second = Interval.parse(1).anchored(NOW)
     year = timedelta(days=365)
-    found = passed(every_second, NOW, NOW + year)
-    assert found == Passed(NOW, NOW + year, 365 * 86_400 + 1)
+    found = missed_slots(every_second, NOW, NOW + year)
+    assert found == MissedSlots(NOW, NOW + year, 365 * 86_400 + 1)
 
 
 def test_cron_is_counted_exactly_however_long_it_was_away() -> None:
-    found = passed(Cron.parse("* * * * * *"), NOW, NOW + timedelta(days=2))
+    found = missed_slots(Cron.parse("* * * * * *"), NOW, NOW + timedelta(days=2))
     assert found is not None
     assert found.count == 2 * 86_400 + 1
 
 
 def test_a_rule_is_counted_no_further_than_the_limit() -> None:
-    found = passed(Recurrence.parse("FREQ=SECONDLY"), NOW, NOW + timedelta(days=2))
+    found = missed_slots(Recurrence.parse("FREQ=SECONDLY"), NOW, NOW + timedelta(days=2))
     assert found is not None
     assert found.count == MAX_COUNT + 1
 
@@ -68,7 +68,7 @@ def test_division_and_counting_agree(period: int, start: int, length: int) -> No
     while slot is not None and slot <= until:
         walked.append(slot)
         slot = interval.next_after(slot)
-    assert passed(interval, first, until) == Passed(first, walked[-1], len(walked))
+    assert missed_slots(interval, first, until) == MissedSlots(first, walked[-1], len(walked))
 
 
 @pytest.mark.parametrize("shards", [1, 7, 64])

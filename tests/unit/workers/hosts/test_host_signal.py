@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rota.queue.circuits import Heard
-from rota.workers.calls import Reply
-from rota.workers.hosts.heard import LONG_TIMEOUT, add, is_refused, is_shared, sign_of
+from rota.workers.caller import Reply
+from rota.workers.hosts.host_signal import LONG_TIMEOUT, add, is_refused, is_shared, sign_of
 
 if TYPE_CHECKING:
-    from rota.workers.hosts.heard import Sign
+    from rota.workers.hosts.host_signal import Sign
 
 NOW = datetime(2026, 3, 9, 13, tzinfo=UTC)
 
