@@ -8,8 +8,8 @@ from uuid import uuid4
 
 from rota import ids
 from rota.queue.claim import claim
-from rota.queue.finish import Settlement, Tried, settle
-from rota.queue.tokens import Tokens
+from rota.queue.complete import AttemptRecord, Settlement, settle
+from rota.queue.external_claims import Tokens
 from rota.tenants.secrets import Rings, Vault
 from rota.tenants.secrets.ring import new_entry, parse
 
@@ -53,7 +53,7 @@ async def settled(api: Api, **outcome: Any) -> list[Claim]:
             claim=each,
             started_at=each.available_at,
             finished_at=each.available_at + timedelta(milliseconds=1),
-            tried=Tried(outcome=name),
+            tried=AttemptRecord(outcome=name),
             **outcome,
         )
         for each in held

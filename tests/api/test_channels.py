@@ -41,7 +41,7 @@ async def test_a_channel_is_made_shown_changed_and_deleted(api: Api) -> None:
         "id": 0,
         "name": "ops",
         "url": "https://hooks.example.com:8443/…",
-        "events": ["dead", "missed", "overdue", "limit", "recovered", "installation"],
+        "events": ["dead", "missed", "overdue", "moved", "limit", "recovered", "installation"],
         "tags": ["billing"],
         "enabled": True,
         "created_at": 0,

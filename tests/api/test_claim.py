@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.api.conftest import Api, caller, fields_of, problem
 from tests.api.outcomes import found, token, triggered, vault
+from tests.deadlines import Strain, patience
 
 from rota import ids
 from rota.api.events import FiringsPulled
 from rota.api.polls import Polls
 from rota.db import Cause, Notice, Wake
 from rota.events import Recorder
-from rota.queue.rescue import gone_workers, rescue
+from rota.queue.rescue import MAY_NOT_HAVE_BEEN_SENT, rescue
 from rota.tenants.secrets import Rings, Vault
 
 if TYPE_CHECKING:
@@ -78,6 +79,7 @@ async def test_what_is_claimed_says_all_that_a_worker_needs(api: Api) -> None:
     firing = await triggered(api, schedule, {"image": 7})
     before = datetime.now(UTC)  # noqa: TID251 - what a worker elsewhere would read
     (item,) = await pulled(api, worker="alice's laptop")
+    after = datetime.now(UTC)  # noqa: TID251 - the same
     assert (item["id"], item["schedule_id"]) == (firing["id"], schedule["id"])
     assert (item["status"], item["attempt"], item["queue"]) == ("running", 1, "images")
     assert (item["job_type"], item["payload"]) == ("images.resize", {"image": 7})
@@ -87,7 +89,8 @@ async def test_what_is_claimed_says_all_that_a_worker_needs(api: Api) -> None:
     started, until, deadline = (
         datetime.fromisoformat(item[name]) for name in ("started_at", "claimed_until", "deadline")
     )
-    assert timedelta(seconds=59) < until - before < timedelta(seconds=75)
+    assert until - before > timedelta(seconds=59)
+    assert until - after < timedelta(seconds=61)
     assert deadline - started == timedelta(seconds=90)
     assert item["token"] == await token(api, firing["id"])
     assert (await found(api, firing["id"]))["status"] == "running"
@@ -133,8 +136,6 @@ async def test_a_claim_that_runs_out_is_rescued_and_handed_out_again(api: Api) -
     """QW11: the worker has no row in nodes, so its claims are its own until they run out."""
     await triggered(api, await api.created(**TASK))
     (first,) = await pulled(api, visibility=5)
-    async with api.engine.db.transaction() as tx:
-        assert await gone_workers(tx) == frozenset()
     assert await rescued(api) == []
     await run_out(api)
     assert await rescued(api) == ["waiting"]
@@ -148,7 +149,7 @@ async def test_at_most_once_is_dead_when_its_claim_runs_out(api: Api) -> None:
     await pulled(api)
     await run_out(api)
     assert await rescued(api) == ["dead"]
-    assert (await found(api, firing["id"]))["reason"] == "worker lost"
+    assert (await found(api, firing["id"]))["reason"] == MAY_NOT_HAVE_BEEN_SENT
     assert await pulled(api) == []
 
 
@@ -160,7 +161,9 @@ async def test_extended_it_stays_the_workers(api: Api) -> None:
     assert usual["until"] > item["claimed_until"]
     longer = (await say(api, item, "extend", seconds=600)).json()
     length = datetime.fromisoformat(longer["until"]) - datetime.fromisoformat(item["started_at"])
-    assert timedelta(seconds=590) < length < timedelta(seconds=660)
+    assert length > timedelta(seconds=590)
+    left = datetime.fromisoformat(longer["until"]) - datetime.now(UTC)  # noqa: TID251 - the same
+    assert left < timedelta(seconds=601)
     assert await rescued(api) == []
 
 
@@ -274,9 +277,9 @@ async def test_a_long_poll_wakes_for_news_of_its_queue(api: Api) -> None:
 
 
 async def test_a_long_poll_ends_empty_when_its_time_is_up(api: Api) -> None:
-    began = api.engine.clock.monotonic()
+    strain, began = Strain(), api.engine.clock.monotonic()
     assert await pulled(api, wait=0.3) == []
-    assert 0.25 < api.engine.clock.monotonic() - began < 10
+    assert 0.25 < api.engine.clock.monotonic() - began < 10 + strain.seconds
 
 
 async def test_long_polls_hold_no_connection(api: Api) -> None:
@@ -449,6 +452,6 @@ class Said:
 
 async def until(is_so: Callable[[], bool]) -> None:
     """Let other tasks run until it is so."""
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(patience(20)):
         while not is_so():  # noqa: ASYNC110 - no event tells of it
             await asyncio.sleep(0.01)  # noqa: TID251 - the same

@@ -11,7 +11,7 @@ from tests.api.outcomes import claimed, found, left, token, triggered, vault
 from rota.api.events import WorkReported
 from rota.events import Recorder
 from rota.tenants.secrets import Rings, Vault
-from rota.workers.overdue import Overdue
+from rota.workers.async_timeout import AsyncTimeouts
 
 if TYPE_CHECKING:
     import httpx
@@ -191,7 +191,7 @@ async def test_cancel_previous_ends_it_with_the_next_look(api: Api) -> None:
     firing_id, _ = await left(api, made)
     following = await triggered(api, made)
     assert following["status"] == "blocked"
-    assert await Overdue(api.engine.db, api.engine.bus).run_once() == 1
+    assert await AsyncTimeouts(api.engine.db, api.engine.bus).run_once() == 1
     ended = await found(api, firing_id)
     assert (ended["status"], ended["reason"]) == ("cancelled", "overlap")
     assert (await found(api, following["id"]))["status"] == "waiting"

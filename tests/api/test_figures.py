@@ -124,11 +124,11 @@ async def test_figures_are_the_tenants_own(engine: Engine, http: httpx.AsyncClie
 
 async def test_the_cluster_shows_nodes_and_shards(api: Api) -> None:
     node = Node.start(["api", "scheduler"])
-    async with api.engine.db.transaction() as tx:
-        await leases_sql.beat(tx, node)
-        (grant,) = await leases_sql.take(
-            tx, node, 1, known=(), ttl=timedelta(seconds=30), grace=timedelta(seconds=2)
-        )
+    db = api.engine.db
+    await leases_sql.beat(db, node)
+    (grant,) = await leases_sql.take(
+        db, node, 1, known=(), ttl=timedelta(seconds=30), grace=timedelta(seconds=2)
+    )
     found = (await api.get("/v1/cluster")).json()
     (shown,) = found["nodes"]
     assert (shown["id"], shown["roles"], shown["alive"]) == (str(node.id), [*node.roles], True)
@@ -142,8 +142,8 @@ async def test_the_cluster_shows_nodes_and_shards(api: Api) -> None:
 
 
 async def test_a_node_that_was_not_seen_for_long_is_not_alive(api: Api) -> None:
+    await leases_sql.beat(api.engine.db, Node.start(["worker"]))
     async with api.engine.db.transaction() as tx:
-        await leases_sql.beat(tx, Node.start(["worker"]))
         await tx.execute("UPDATE nodes SET seen_at = now() - interval '10 s'")
     (shown,) = (await api.get("/v1/cluster")).json()["nodes"]
     assert shown["alive"] is False

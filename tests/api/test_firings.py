@@ -75,6 +75,28 @@ async def test_the_time_is_read_on_the_wall_clock_of_the_schedule(api: Api) -> N
     assert answer["outcome"] == "future"
 
 
+async def test_why_at_a_local_time_that_exists_twice_answers_for_both(api: Api) -> None:
+    made = await api.created(timezone="America/New_York", cron_expr="30 1 * * *")
+    answer = (await api.get(_at(made, "why"), at="2090-11-05 01:30")).json()
+    assert (answer["at"], answer["outcome"]) == ("2090-11-05T05:30:00Z", "future")
+    assert "exists twice" in answer["note"]
+    second = answer["second"]
+    assert (second["at"], second["outcome"]) == ("2090-11-05T06:30:00Z", "not_a_slot")
+    exact = (await api.get(_at(made, "why"), at="2090-11-05 01:30-05:00")).json()
+    assert (exact["at"], exact["note"], exact["second"]) == (second["at"], None, None)
+
+
+async def test_why_at_a_local_time_that_does_not_exist_says_which_instant_it_is_about(
+    api: Api,
+) -> None:
+    made = await api.created(timezone="America/New_York", cron_expr="30 2 * * *")
+    answer = (await api.get(_at(made, "why"), at="2090-03-12 02:30")).json()
+    assert (answer["at"], answer["outcome"]) == ("2090-03-12T07:00:00Z", "future")
+    assert "does not exist" in answer["note"]
+    assert "2090-03-12T03:00:00-04:00" in answer["note"]
+    assert answer["second"] is None
+
+
 async def test_a_second_names_the_slot_within_it(api: Api) -> None:
     made = await api.created(cron_expr=None, interval="90s")
     second = f"{made['next_fire_at'][:19]}Z"

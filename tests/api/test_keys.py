@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.api.conftest import Api, caller, fields_of, problem
+from tests.deadlines import Strain, crowding
 
 from rota.clock import SystemClock
-from rota.tenants.authenticate import TTL
 
 if TYPE_CHECKING:
     import httpx
@@ -75,21 +75,21 @@ async def test_a_bad_wish_is_refused_by_name(api: Api, body: dict[str, Any], fie
 
 
 async def test_a_key_ends_when_it_said_it_would(api: Api) -> None:
-    soon = _CLOCK.now().astimezone(UTC) + timedelta(seconds=1)
+    # Time enough to make the key and to use it.
+    soon = _CLOCK.now().astimezone(UTC) + timedelta(seconds=crowding())
+    strain = Strain()
     made = (await api.post("/v1/keys", {"scopes": ["read"], "expires_at": soon.isoformat()})).json()
     while (await _with(api, made).get("/v1/schedules")).status_code == 200:
-        assert _CLOCK.now() < soon + timedelta(seconds=5)
+        assert _CLOCK.now() < soon + timedelta(seconds=5 + strain.seconds)
     assert _CLOCK.now() >= soon - timedelta(milliseconds=50)
     problem(await _with(api, made).get("/v1/schedules"), 401)
 
 
-async def test_a_revoked_key_is_refused_within_a_second(api: Api) -> None:
+async def test_the_server_that_revokes_a_key_refuses_its_very_next_request(api: Api) -> None:
     made = (await api.post("/v1/keys", {"scopes": ["read"]})).json()
     assert (await _with(api, made).get("/v1/schedules")).status_code == 200
     assert (await api.delete(f"/v1/keys/{made['id']}")).status_code == 204
-    revoked_at = _CLOCK.monotonic()
-    while (await _with(api, made).get("/v1/schedules")).status_code == 200:
-        assert _CLOCK.monotonic() < revoked_at + TTL.total_seconds() + 5
+    problem(await _with(api, made).get("/v1/schedules"), 401)
     problem(await api.delete(f"/v1/keys/{made['id']}"), 404)
 
 

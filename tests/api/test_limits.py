@@ -162,6 +162,12 @@ async def test_an_address_may_be_so_long_and_no_longer(wire: Wire) -> None:
     await wire.refuses(414, await wire.send(wire.head(f"GET {too_long}")))
 
 
+async def test_an_address_that_is_not_ascii_is_a_400(wire: Wire) -> None:
+    for target in (b"/v1/nothing?q=\xff", b"/v1/schedules?q=\xc3\xa9", b"/v1/schedules/\xe9"):
+        line = wire.head("GET TARGET").replace(b"TARGET", target)
+        await wire.refuses(400, await wire.send(line))
+
+
 async def test_headers_have_bounds(wire: Wire) -> None:
     for more in (
         "X-A: " + "a" * bounded_http.MAX_HEADERS + "\r\n",

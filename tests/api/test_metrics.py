@@ -28,5 +28,5 @@ async def test_it_is_served_without_a_key_unless_it_is_off(engine: Engine) -> No
 
     answer = await _asked(replace(engine, metrics=render))
     assert (answer.status_code, answer.text) == (200, "rota_database_up 1.0\n")
-    assert answer.headers["content-type"].startswith("text/plain; version=0.0.4")
+    assert answer.headers["content-type"] == "text/plain; version=0.0.4; charset=utf-8"
     problem(await _asked(engine), 404)

@@ -12,7 +12,7 @@ from tests.api.outcomes import found, triggered
 from rota.api import pausing
 from rota.api.events import SchedulesPaused, SchedulesResumed
 from rota.events import Recorder
-from rota.schedules import together
+from rota.schedules import bulk_pause
 
 if TYPE_CHECKING:
     import httpx
@@ -89,7 +89,7 @@ async def test_a_call_that_runs_out_of_time_says_that_there_is_more(
         await api.created(name=f"s{at}")
     monkeypatch.setattr(pausing, "BUDGET", timedelta())
     monkeypatch.setattr(
-        together.pause_some, "__kwdefaults__", {"after": together.START, "limit": 2}
+        bulk_pause.pause_some, "__kwdefaults__", {"after": bulk_pause.START, "limit": 2}
     )
     counts: list[int] = []
     while True:

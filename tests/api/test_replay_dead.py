@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.api.conftest import Api, caller, fields_of, problem
 from tests.api.outcomes import died, found, settled, triggered
+from tests.deadlines import patience
 
 from rota import ids
 
@@ -72,7 +73,7 @@ async def test_two_who_replay_all_at_the_same_time_replay_it_once(api: Api) -> N
         # Both come as far as they can before either has written anything.
         await tx.fetch("SELECT FROM timers FOR UPDATE")
         both = [asyncio.create_task(replayed(api)) for _ in range(2)]
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(patience(10)):
             while await db.run(lambda each: each.fetch_value(_WAITING), read_only=True) < 2:
                 pass
     assert sorted([(await each)["replayed"] for each in both]) == [0, 3]

@@ -5,17 +5,19 @@ from __future__ import annotations
 import asyncio
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from datetime import timedelta
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import httpx
 from tests.api.conftest import Api, caller, problem
 
 from rota.api.app import create
+from rota.clock import ManualClock, SystemClock
 from rota.db import Database
 from rota.tenants import request_pace
-from rota.tenants.bucket import Bucket
-from rota.tenants.request_pace import RequestPace
+from rota.tenants.bucket import Bucket, Purse, Taken
+from rota.tenants.request_pace import RequestPace, TooManyRequests
+from rota.tenants.service import default_tenant
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -23,20 +25,28 @@ if TYPE_CHECKING:
     import pytest
 
     from rota.api.engine import Engine
+    from rota.clock import Clock
 
 SLOW = 0.001
 """A token in a quarter of an hour: within a test, what the bucket holds is all there is."""
 
 
 @asynccontextmanager
-async def _node(engine: Engine, dsn: str, *, rate: float, burst: int) -> AsyncGenerator[Api]:
+async def _node(
+    engine: Engine, dsn: str, *, rate: float, burst: int, clock: Clock | None = None
+) -> AsyncGenerator[Api]:
     """Another server on the same database, with connections and purses of its own."""
     async with await Database.open(dsn, pool_size=4) as db:
-        pace = RequestPace(db, clock=engine.clock, rate=rate, burst=burst)
+        pace = RequestPace(db, clock=clock or engine.clock, rate=rate, burst=burst)
         node = replace(engine, db=db, pace=pace)
         transport = httpx.ASGITransport(create(node))  # pyright: ignore[reportArgumentType] - ASGI
         async with httpx.AsyncClient(transport=transport, base_url="http://rota") as http:
             yield Api(http, node, {})
+
+
+def _frozen() -> ManualClock:
+    """For a node that is no slower on a busy machine: what it was told stays new."""
+    return ManualClock(datetime(2027, 1, 1, tzinfo=UTC))
 
 
 def _as(node: Api, who: Api) -> Api:
@@ -90,10 +100,46 @@ async def test_others_are_not_held_up_by_whoever_floods(
         assert await flood == 5
 
 
+class _CountingClock(SystemClock):
+    """Fails a caller that asks for the time forever, which no time-out of the loop could end."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked = 0
+
+    def monotonic(self) -> float:
+        self.asked += 1
+        assert self.asked < 10_000, "a request waits in a busy loop"
+        return super().monotonic()
+
+
+async def test_requests_that_come_as_a_lease_ends_do_not_spin(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They run after the lease has ended and before the loop has called anything back for it."""
+    async with engine.db.transaction() as tx:
+        tenant = await default_tenant(tx)
+    pace = RequestPace(engine.db, clock=_CountingClock(), rate=SLOW, burst=2)
+    real = Purse.fill
+    late: list[asyncio.Task[None]] = []
+
+    def fill(purse: Purse, now: float, taken: Taken, most: int) -> None:
+        real(purse, now, taken, most)
+        if not late:
+            late.extend(asyncio.create_task(pace.spend(tenant)) for _ in range(3))
+
+    monkeypatch.setattr(Purse, "fill", fill)
+    first = asyncio.create_task(pace.spend(tenant))
+    await asyncio.wait([first])
+    ends = await asyncio.gather(first, *late, return_exceptions=True)
+    assert [each for each in ends if each and not isinstance(each, TooManyRequests)] == []
+    assert len([each for each in ends if each is None]) == 2
+
+
 async def test_refusing_a_flood_asks_nothing_of_the_database(
     engine: Engine, dsn: str, api: Api, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async with _node(engine, dsn, rate=SLOW, burst=2) as node:
+    async with _node(engine, dsn, rate=SLOW, burst=2, clock=_frozen()) as node:
         await _passed(_as(node, api), 4)
         taken: list[object] = []
 
@@ -116,7 +162,7 @@ async def test_many_requests_share_few_leases(
         return await real(*args, **more)  # pyright: ignore[reportArgumentType] - as it was called
 
     monkeypatch.setattr(request_pace, "take", counted)
-    async with _node(engine, dsn, rate=5_000, burst=10_000) as node:
+    async with _node(engine, dsn, rate=5_000, burst=10_000, clock=_frozen()) as node:
         for _ in range(10):
             assert await _passed(_as(node, api), 50) == 50
     assert len(leases) <= 40
@@ -136,9 +182,23 @@ async def test_a_tenants_own_rate_counts_and_may_be_raised(
         assert await _passed(_as(node, api), 20) == 20
     await api.patch(f"/v1/tenants/{acme}", {"request_rate": 10_000})
     async with _node(engine, dsn, rate=0, burst=1) as node:
-        # Empty at first, and not for as long as at the rate before.
-        await _passed(_as(node, theirs), 1)
-        await engine.clock.sleep(timedelta(milliseconds=50))
+        assert await _passed(_as(node, theirs), 20) == 20
+
+
+async def test_a_changed_rate_applies_to_the_very_next_request(
+    engine: Engine, http: httpx.AsyncClient, dsn: str, api: Api
+) -> None:
+    theirs = await caller(engine, http, "read", tenant="acme")
+    tenants = (await api.get("/v1/tenants")).json()["items"]
+    [at] = [f"/v1/tenants/{each['id']}" for each in tenants if each["name"] == "acme"]
+    await api.patch(at, {"request_rate": SLOW})
+    async with _node(engine, dsn, rate=0, burst=1) as node:
+        assert await _passed(_as(node, theirs), 20) == 1
+        await _as(node, api).patch(at, {"request_rate": 1_000})
+        assert await _passed(_as(node, theirs), 20) == 20
+        await _as(node, api).patch(at, {"request_rate": SLOW})
+        assert await _passed(_as(node, theirs), 20) == 1
+        await _as(node, api).patch(at, {"request_rate": None})
         assert await _passed(_as(node, theirs), 20) == 20
 
 
@@ -203,7 +263,7 @@ async def test_one_that_costs_more_than_can_be_saved_up_passes_when_all_is_there
 async def test_a_flood_of_long_requests_asks_nothing_of_the_database(
     engine: Engine, dsn: str, api: Api, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async with _node(engine, dsn, rate=1.0, burst=120) as node:
+    async with _node(engine, dsn, rate=1.0, burst=120, clock=_frozen()) as node:
         mine = _as(node, api)
         assert (await mine.post("/v1/preview", LONG)).status_code == 200
         problem(await mine.post("/v1/preview", LONG), 429)

@@ -45,6 +45,8 @@ TABLE: Final[dict[str, str]] = {
     "get_firing": READ,
     "list_attempts": READ,
     "list_log": READ,
+    "list_audit": READ,
+    "audit_slots": READ,
     "list_dead": READ,
     "replay_dead": WRITE,
     "replay_firing": WRITE,

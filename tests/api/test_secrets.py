@@ -140,3 +140,48 @@ async def test_without_a_ring_the_answer_says_what_to_set(engine: Engine) -> Non
             assert "ROTA_SECRET_KEYS" in problem(answer, 503)["detail"]
             assert CANARY not in answer.text
         assert (await api.get("/v1/secrets")).json()["items"] == []
+
+
+def _unknown(answer: dict[str, Any]) -> list[str]:
+    return [each for each in answer.get("warnings", []) if "There is no secret" in each]
+
+
+async def test_a_schedule_that_names_unknown_secrets_is_made_with_a_warning_of_each(
+    api: Api,
+) -> None:
+    await api.put("/v1/secrets/KNOWN", {"value": "x"})
+    made = await api.created(
+        target_url="https://acme.example/${secrets.IN_URL}",
+        headers={"Authorization": "Bearer ${secrets.IN_HEADER}", "X-Known": "${secrets.KNOWN}"},
+        payload={"deep": ["${secrets.IN_PAYLOAD}"]},
+        description="never filled: ${secrets.IN_TEXT}",
+    )
+    named = [each.split()[4].rstrip(":") for each in _unknown(made)]
+    assert named == ["IN_HEADER", "IN_PAYLOAD", "IN_URL"]
+    assert "`rota secret set IN_URL`" in made["warnings"][-1]
+    path = f"/v1/schedules/{made['id']}"
+    assert _unknown((await api.get(path)).json()) == _unknown(made)
+    for name in named:
+        await api.put(f"/v1/secrets/{name}", {"value": "x"})
+    assert _unknown((await api.get(path)).json()) == []
+
+
+async def test_an_edit_a_put_and_a_bulk_warn_of_unknown_secrets_too(api: Api) -> None:
+    made = await api.created()
+    assert _unknown(made) == []
+    edited = await api.patch(f"/v1/schedules/{made['id']}", {"payload": "${secrets.MINE}"})
+    assert len(_unknown(edited.json())) == 1
+    whole = {"name": "x", "interval": "1h", "target_url": "https://x.example/${secrets.MINE}"}
+    assert len(_unknown((await api.put("/v1/schedules/by-key/x", whole)).json())) == 1
+    bulk = (await api.post("/v1/schedules/bulk", [whole, whole | {"name": "y"}])).json()
+    assert [len(_unknown(each)) for each in bulk["items"]] == [1, 1]
+    steps = [{"name": "one", "target_url": "https://x.example", "body": "${secrets.MINE}"}]
+    saga = {"name": "saga", "interval": "1h", "steps": steps}
+    assert len(_unknown((await api.post("/v1/schedules", saga)).json())) == 1
+
+
+async def test_the_secret_of_another_tenant_is_unknown(api: Api, engine: Engine) -> None:
+    await api.put("/v1/secrets/MINE", {"value": "x"})
+    other = await caller(engine, api.http, "admin", tenant="other")
+    assert _unknown(await api.created(payload="${secrets.MINE}")) == []
+    assert len(_unknown(await other.created(payload="${secrets.MINE}"))) == 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
@@ -77,3 +78,50 @@ async def test_a_preview_that_cannot_be_made_says_why(
 async def test_a_trigger_that_never_fires_again_is_said_to(api: Api) -> None:
     answer = await api.post("/v1/preview", {"run_at": "2001-01-01T00:00:00Z"})
     assert "No upcoming schedule found" in problem(answer, 422)["detail"]
+
+
+async def test_with_jitter_every_slot_says_when_it_is_due(api: Api) -> None:
+    made = await api.created(jitter_seconds=600)
+    slots = (await api.get(f"/v1/schedules/{made['id']}/next", count=3)).json()["slots"]
+    slot = datetime.fromisoformat(made["next_fire_at"])
+    due = datetime.fromisoformat(made["next_due_at"])
+    assert slot < due < slot + timedelta(seconds=600)
+    assert (slots[0]["utc"], slots[0]["due_at"]) == (made["next_fire_at"], made["next_due_at"])
+    later = [
+        datetime.fromisoformat(each["due_at"]) - datetime.fromisoformat(each["utc"])
+        for each in slots
+    ]
+    assert later == [due - slot] * 3
+    shown = (await api.get(f"/v1/schedules/{made['id']}")).json()
+    assert shown["next_due_at"] == made["next_due_at"]
+
+
+async def test_without_jitter_a_slot_is_due_at_once_and_says_nothing_more(api: Api) -> None:
+    made = await api.created()
+    assert made["next_due_at"] == made["next_fire_at"]
+    slots = (await api.get(f"/v1/schedules/{made['id']}/next", count=1)).json()["slots"]
+    assert slots[0]["due_at"] is None
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"cron_expr": "every 5m"},
+        {"interval": "0 9 * * *"},
+        {"run_at": "tomorrow at noon"},
+        {"rrule": "@daily"},
+    ],
+)
+async def test_a_preview_refuses_what_creation_refuses_in_the_same_field(
+    api: Api, fields: dict[str, Any]
+) -> None:
+    refused = problem(await api.post("/v1/preview", fields), 422)
+    assert [each["field"] for each in refused["errors"]] == [*fields]
+    whole = {"name": "x", "target_url": "https://x.example", **fields}
+    problem(await api.post("/v1/schedules", whole), 422)
+
+
+async def test_a_preview_of_the_signature_of_an_interval_counts_milliseconds(api: Api) -> None:
+    for fields in ({"when": "every:60000"}, {"text": "every:60000"}, {"interval": "every:60000"}):
+        body = (await api.post("/v1/preview", fields)).json()
+        assert body["explanation"] == "every 1 minute"

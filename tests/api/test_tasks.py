@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rota import ids
-from rota.queue.enqueue import Order, enqueue
+from rota.queue.enqueue import EnqueueRequest, enqueue
 
 if TYPE_CHECKING:
     from tests.api.conftest import Api
@@ -26,7 +26,7 @@ TASK = {
 async def test_a_run_shows_its_progress_and_can_be_cancelled(api: Api, db: Database) -> None:
     made = await api.created(**TASK)
     async with db.transaction() as tx:
-        order = Order(task="copy", payloads=[b'{"args":[1]}'])
+        order = EnqueueRequest(task="copy", payloads=[b'{"args":[1]}'])
         (id_,) = await enqueue(tx, order)
         await tx.execute("UPDATE queue SET progress = 0.4, progress_note = 'copying'")
     firing = ids.to_text(ids.Kind.FIRING, id_)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -166,3 +167,51 @@ async def test_no_more_schedules_than_the_quota(api: Api) -> None:
     await theirs.created(name="second")
     problem(await theirs.post("/v1/schedules", made_of(name="third")), 403)
     assert await theirs.count() == 2
+
+
+async def test_what_is_owed_for_creating_is_paid_at_the_new_rate(api: Api) -> None:
+    acme = (await api.post("/v1/tenants", {"name": "acme", "create_rate": 0.01})).json()
+    key = await api.post("/v1/keys", {"tenant": "acme", "scopes": ["write"]})
+    theirs = replace(api, headers={"Authorization": f"Bearer {key.json()['key']}"})
+    for number in range(2):
+        answer = await theirs.post("/v1/schedules", made_of(key=f"k{number}"))
+        assert answer.status_code == (429 if number else 201)
+    await api.patch(f"/v1/tenants/{acme['id']}", {"create_rate": 1000})
+    assert (await theirs.post("/v1/schedules", made_of(key="k2"))).status_code == 201
+    await api.patch(f"/v1/tenants/{acme['id']}", {"create_rate": 0.01})
+    assert (await theirs.post("/v1/schedules", made_of(key="k3"))).status_code == 201
+    problem(await theirs.post("/v1/schedules", made_of(key="k4")), 429)
+    await api.patch(f"/v1/tenants/{acme['id']}", {"create_rate": None})
+    assert (await theirs.post("/v1/schedules", made_of(key="k4"))).status_code == 201
+
+
+async def test_changed_terms_apply_to_the_very_next_request(
+    engine: Engine, http: httpx.AsyncClient, api: Api
+) -> None:
+    theirs = await caller(engine, http, "write", tenant="acme")
+    tenants = (await api.get("/v1/tenants")).json()["items"]
+    [at] = [f"/v1/tenants/{each['id']}" for each in tenants if each["name"] == "acme"]
+    hourly = made_of(key="one", cron_expr=None, timezone=None, interval="1h")
+    assert (await theirs.put("/v1/schedules/by-key/one", hourly)).status_code == 201
+    await api.patch(at, {"min_interval": "2h"})
+    assert fields_of(await theirs.put("/v1/schedules/by-key/one", hourly)) == ["interval"]
+    await api.patch(at, {"min_interval": "1h"})
+    assert (await theirs.put("/v1/schedules/by-key/one", hourly)).status_code == 200
+    await api.patch(at, {"max_schedules": 1})
+    problem(await theirs.post("/v1/schedules", hourly | {"key": "two"}), 403)
+    await api.patch(at, {"max_schedules": None, "celery_allow": ["mail.*@*"]})
+    celery = {"name": "c", "interval": "1h", "celery_task": "mail.send"}
+    assert (await theirs.post("/v1/schedules", celery)).status_code == 201
+    await api.patch(at, {"celery_allow": []})
+    assert fields_of(await theirs.post("/v1/schedules", celery | {"name": "d"})) == ["celery_task"]
+
+
+async def test_the_keys_of_a_deleted_tenant_are_refused_by_the_very_next_request(
+    engine: Engine, http: httpx.AsyncClient, api: Api
+) -> None:
+    theirs = await caller(engine, http, "read", tenant="acme")
+    assert (await theirs.get("/v1/schedules")).status_code == 200
+    tenants = (await api.get("/v1/tenants")).json()["items"]
+    [acme] = [each["id"] for each in tenants if each["name"] == "acme"]
+    assert (await api.delete(f"/v1/tenants/{acme}")).status_code == 204
+    problem(await theirs.get("/v1/schedules"), 401)

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from rota.db import Database, Row
 
 LEAD = timedelta(seconds=2)
+FAR = timedelta(hours=1)
+"""A lead so long that what is ahead of its instant stays so, however slow the test is."""
 MINUTE = timedelta(minutes=1)
 HOUR = timedelta(hours=1)
 DAY = timedelta(days=1)
@@ -132,7 +134,8 @@ class Fleet:
 @asynccontextmanager
 async def fleet(db: Database, settings: Settings | None = None) -> AsyncGenerator[Fleet]:
     """One scheduler for all shards. Sweeps in every pass, so that a test may write timers."""
-    async with member(db) as holder:
+    # Leases that outlive the slowest test: nothing here renews them.
+    async with member(db, ttl=timedelta(hours=1)) as holder:
         await holder.elector.run_once()
         settings = settings or Settings(lead=LEAD, sweep_interval=timedelta())
         scheduler = Scheduler(db, holder.elector, bus=holder.bus, settings=settings)

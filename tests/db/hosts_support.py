@@ -10,27 +10,29 @@ from typing import TYPE_CHECKING, Any
 
 from aiohttp import web
 from tests.db.queue_support import SECOND, database_now, fire, make_schedule, some_worker
+from tests.deadlines import patience
 
 from rota.clock import SystemClock
 from rota.db import Listener
 from rota.events import Bus, Recorder
 from rota.queue.circuits import Rules
 from rota.targets import OPEN
+from rota.workers.channels import CHANNELS
+from rota.workers.delivery.http import HttpCaller
 from rota.workers.hosts.limits import Limits
-from rota.workers.http import HttpCaller
-from rota.workers.news import CHANNELS
-from rota.workers.pace import Pace
-from rota.workers.pool import Worker
+from rota.workers.settings import WorkerSettings
+from rota.workers.worker import Worker
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
+    from datetime import datetime
     from uuid import UUID
 
     from rota.db import Database
     from rota.schedules.schedule import Schedule
 
 MILLISECOND = timedelta(milliseconds=1)
-QUICK = Pace(
+QUICK = WorkerSettings(
     poll_interval=20 * MILLISECOND,
     lead=SECOND,
     rescue_interval=100 * MILLISECOND,
@@ -93,7 +95,7 @@ async def target(**fields: Any) -> AsyncGenerator[Sick]:
 
 @asynccontextmanager
 async def working(
-    db: Database, *, limits: Limits = LIMITS, pace: Pace = QUICK
+    db: Database, *, limits: Limits = LIMITS, settings: WorkerSettings = QUICK
 ) -> AsyncGenerator[tuple[Worker, Recorder]]:
     bus = Bus()
     recorder = Recorder(bus)
@@ -103,7 +105,7 @@ async def working(
             id_=some_worker(),
             callers={"http": http},
             listener=listener,
-            pace=pace,
+            settings=settings,
             limits=limits,
             bus=bus,
         )
@@ -126,11 +128,18 @@ async def fire_many(db: Database, schedule: Schedule, count: int, **fields: Any)
 
 
 async def until(condition: Any, *, seconds: float = 20) -> None:
-    async with asyncio.timeout(seconds):
+    async with asyncio.timeout(patience(seconds)):
         while not condition():
             await CLOCK.sleep(5 * MILLISECOND)
 
 
+async def require_calls(db: Database, sick: Sick, count: int, *, until_at: datetime) -> None:
+    """So many have called; unless it is later than that already, and more may."""
+    arrived = sick.arrived
+    if await database_now(db) < until_at:
+        assert arrived == count
+
+
 def knows_open(worker: Worker, sick: Sick) -> bool:
-    circuits = worker._hosts.known.circuits.values()
+    circuits = worker._circuits.circuits.values()
     return any(each.host == sick.host and each.open_until is not None for each in circuits)

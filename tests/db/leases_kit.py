@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import TYPE_CHECKING, LiteralString
 
+from tests.deadlines import patience
+
 from rota.clock import Clock, SystemClock
 from rota.events import Bus, Recorder
 from rota.leases import Elector, Node, NodeSession
@@ -52,7 +54,7 @@ async def member(
     bus = Bus()
     node = Node.start(["scheduler"])
     async with NodeSession(db.dsn, node, bus=bus) as session:
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(patience(30)):
             await session.made.wait()
         elector = Elector(
             db,

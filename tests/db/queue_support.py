@@ -4,20 +4,26 @@ from __future__ import annotations
 
 import asyncio
 import secrets
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, LiteralString
 from uuid import UUID, uuid4
 
+from tests.deadlines import patience
+
 from rota import ids
-from rota.queue import plain_sql
+from rota.db import Session, driver
+from rota.queue import complete_fast
 from rota.queue.claim import Claim, claim
-from rota.queue.finish import Settlement, Tried
+from rota.queue.complete import AttemptRecord, Settlement
 from rota.schedules import definition as definitions
 from rota.schedules.definition import Definition
 from rota.schedules.schedule import Schedule
 
 if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator
+
     from rota.db import Database, Row, Tx
 
 SECOND = timedelta(seconds=1)
@@ -141,7 +147,7 @@ def ended(each: Claim, status: Any = "succeeded", **fields: Any) -> Settlement:
         "started_at": each.available_at,
         "finished_at": each.available_at + SECOND,
         "status": status,
-        "tried": Tried(outcome=outcome),
+        "tried": AttemptRecord(outcome=outcome),
     }
     return Settlement(claim=each, **usual | fields)
 
@@ -156,8 +162,8 @@ async def firing_rows(db: Database) -> dict[UUID, Row]:
         return {row["id"]: row for row in await tx.fetch("SELECT * FROM firings")}
 
 
-_ATTEMPTS: LiteralString = f"""
-    SELECT * FROM (SELECT * FROM attempts UNION ALL {plain_sql.TOLD}) AS a
+ATTEMPTS: LiteralString = f"""
+    SELECT * FROM (SELECT * FROM attempts UNION ALL {complete_fast.FAST_ATTEMPTS}) AS a
      ORDER BY firing_id, attempt
 """
 
@@ -165,7 +171,7 @@ _ATTEMPTS: LiteralString = f"""
 async def attempt_rows(db: Database) -> list[Row]:
     """All attempts, those that a firing tells of by itself among them."""
     async with db.transaction() as tx:
-        return await tx.fetch(_ATTEMPTS)
+        return await tx.fetch(ATTEMPTS)
 
 
 async def register_node(tx: Tx, node: UUID, lock_key: int) -> None:
@@ -183,9 +189,44 @@ def some_worker() -> UUID:
 
 async def until_waiting(tx: Tx, count: int) -> None:
     """Until so many sessions of this database wait for a lock."""
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(patience(5)):
         while count > await tx.fetch_value(
             "SELECT count(*) FROM pg_stat_activity "
             "WHERE datname = current_database() AND wait_event_type = 'Lock'"
         ):
             await tx.execute("SELECT pg_sleep(0.01), pg_stat_clear_snapshot()")
+
+
+@asynccontextmanager
+async def pinned(dsn: str) -> AsyncGenerator[None]:
+    """A snapshot is open elsewhere: what is dead from here on is not vacuumed."""
+    connection = await driver.connect(dsn, Session())
+    try:
+        await connection.execute("SET idle_in_transaction_session_timeout = 0")
+        await connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ")
+        await connection.execute("SELECT count(*) FROM tenants")
+        yield
+    finally:
+        await connection.close()
+
+
+_LEAVE_DEAD: tuple[LiteralString, ...] = (
+    "UPDATE queue SET state = 'running', claimed_until = clock_timestamp() WHERE tenant_id = $1",
+    "DELETE FROM queue WHERE tenant_id = $1",
+)
+_ENTER_MANY = """
+    INSERT INTO queue (id, schedule_id, tenant_id, version, scheduled_for, available_at, state,
+                       triggered_by, lane)
+    SELECT gen_random_uuid(), gen_random_uuid(), $1, 1, a.at, a.at, 'waiting', 'schedule', 'http'
+      FROM generate_series(1, $2) AS n
+     CROSS JOIN LATERAL (SELECT clock_timestamp() + $3 + n * interval '1 us') AS a(at)
+"""
+
+
+async def leave_dead(db: Database, tenant: UUID, count: int, *, after: timedelta) -> None:
+    """What so many firings of the tenant leave behind, once claimed and finished."""
+    async with db.transaction() as tx:
+        await tx.execute(_ENTER_MANY, tenant, count, after)
+    async with db.transaction() as tx:
+        for each in _LEAVE_DEAD:
+            await tx.execute(each, tenant)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from aiohttp import web
 
-from rota.schedules.target_fields import read as read_target
+from rota.schedules.fields import read_target
 from rota.schedules.values import Values
 
 if TYPE_CHECKING:

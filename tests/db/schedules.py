@@ -7,9 +7,12 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
+from tests.deadlines import patience
+
 from rota import ids
 from rota.db import Database, Listener
-from rota.schedules import reading, service
+from rota.schedules import create, pause, run_now, update
+from rota.schedules import list as listing
 from rota.tenants import service as tenants
 
 if TYPE_CHECKING:
@@ -17,8 +20,8 @@ if TYPE_CHECKING:
     from uuid import UUID
 
     from rota.db import Row
-    from rota.schedules.running import Run
-    from rota.schedules.saved import Saved
+    from rota.schedules.create import Saved
+    from rota.schedules.run_now import Run
     from rota.schedules.schedule import Schedule
     from rota.tenants.tenant import Tenant
 
@@ -43,36 +46,36 @@ class Office:
         async with self.db.transaction() as tx:
             whole = {**TASK, **fields}
             whole = {name: value for name, value in whole.items() if value is not None}
-            return (await service.create(tx, self.tenant, whole, shards=SHARDS)).schedule
+            return (await create.create(tx, self.tenant, whole, shards=SHARDS)).schedule
 
     async def upsert(self, key: str, /, **fields: Any) -> Saved:
         async with self.db.transaction() as tx:
             whole = {**TASK, **fields}
-            return await service.upsert_by_key(tx, self.tenant, key, whole, shards=SHARDS)
+            return await update.upsert_by_key(tx, self.tenant, key, whole, shards=SHARDS)
 
     async def update(self, schedule: Schedule, **changes: Any) -> Saved:
         async with self.db.transaction() as tx:
-            return await service.update(tx, self.tenant, schedule.id, changes)
+            return await update.update(tx, self.tenant, schedule.id, changes)
 
     async def pause(self, schedule: Schedule) -> Schedule:
         async with self.db.transaction() as tx:
-            return await service.pause(tx, self.tenant, schedule.id)
+            return await pause.pause(tx, self.tenant, schedule.id)
 
     async def resume(self, schedule: Schedule) -> Schedule:
         async with self.db.transaction() as tx:
-            return await service.resume(tx, self.tenant, schedule.id)
+            return await update.resume(tx, self.tenant, schedule.id)
 
     async def delete(self, schedule: Schedule) -> None:
         async with self.db.transaction() as tx:
-            await service.delete(tx, self.tenant, schedule.id)
+            await update.delete(tx, self.tenant, schedule.id)
 
     async def trigger(self, schedule: Schedule, **more: Any) -> Run:
         async with self.db.transaction() as tx:
-            return await service.trigger_now(tx, self.tenant, schedule.id, **more)
+            return await run_now.trigger_now(tx, self.tenant, schedule.id, **more)
 
-    async def standing(self, schedule: Schedule) -> reading.Standing:
+    async def standing(self, schedule: Schedule) -> listing.Standing:
         async with self.db.transaction(read_only=True) as tx:
-            found = await service.find(tx, self.tenant.id, schedule.id)
+            found = await listing.find(tx, self.tenant.id, schedule.id)
         assert found is not None
         return found
 
@@ -143,11 +146,11 @@ async def heard(db: Database, channel: str) -> AsyncGenerator[list[str]]:
     payloads: list[str] = []
     async with Listener(db.dsn, [channel]) as listener:
         subscription = listener.subscribe(channel)
-        await subscription.wait(timedelta(minutes=1))
+        await subscription.wait(timedelta(seconds=patience(60)))
         yield payloads
         async with db.transaction() as tx:
             await tx.execute("SELECT pg_notify($1, 'the end')", channel)
         while "the end" not in payloads:
-            wake = await subscription.wait(timedelta(minutes=1))
+            wake = await subscription.wait(timedelta(seconds=patience(60)))
             payloads += [notice.payload for notice in wake.notices]
     payloads.remove("the end")

@@ -10,15 +10,16 @@ from typing import TYPE_CHECKING, Any
 from tests.db.queue_support import some_worker
 
 from rota.db import Listener
+from rota.db.locks import QUEUE
 from rota.events import Bus, Recorder
-from rota.queue.enqueue import Order, enqueue
-from rota.schedules import service as schedules
+from rota.queue.enqueue import EnqueueRequest, enqueue
+from rota.schedules import update
 from rota.tenants import service as tenants
-from rota.workers.news import CHANNELS, QUEUE
-from rota.workers.pace import Pace
-from rota.workers.pool import Worker
+from rota.workers.channels import CHANNELS
+from rota.workers.settings import WorkerSettings
 from rota.workers.tasks.caller import TaskCaller
 from rota.workers.tasks.registry import Registry, TaskSpec
+from rota.workers.worker import Worker
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
     from rota.db import Database, Subscription
 
-QUICK = Pace(
+QUICK = WorkerSettings(
     concurrency=4,
     prefetch=4,
     poll_interval=timedelta(milliseconds=50),
@@ -47,14 +48,14 @@ async def declare(db: Database, name: str = "t", **fields: Any) -> UUID:
             "overlap_policy": "allow",
             **fields,
         }
-        saved = await schedules.upsert_by_key(tx, tenant, f"task:{name}", given, shards=8)
+        saved = await update.upsert_by_key(tx, tenant, f"task:{name}", given, shards=8)
     return saved.schedule.id
 
 
 async def ask(db: Database, name: str = "t", payload: bytes | None = None, **fields: Any) -> UUID:
     """Enqueue one; its id."""
     async with db.transaction() as tx:
-        return (await enqueue(tx, Order(task=name, payloads=[payload], **fields)))[0]
+        return (await enqueue(tx, EnqueueRequest(task=name, payloads=[payload], **fields)))[0]
 
 
 @dataclass
@@ -70,7 +71,7 @@ class Crew:
 
 @asynccontextmanager
 async def working(
-    db: Database, *functions: Callable[..., Any], pace: Pace = QUICK, **fields: Any
+    db: Database, *functions: Callable[..., Any], settings: WorkerSettings = QUICK, **fields: Any
 ) -> AsyncGenerator[Crew]:
     """A worker of the queue `default` that has these functions, each a task of its own name."""
     registry = Registry()
@@ -79,9 +80,11 @@ async def working(
         await declare(db, each.__name__, **fields)
     bus, id_ = Bus(), some_worker()
     recorder = Recorder(bus)
-    caller = TaskCaller(registry, db=db, worker=id_, concurrency=pace.concurrency, bus=bus)
+    caller = TaskCaller(registry, db=db, worker=id_, concurrency=settings.concurrency, bus=bus)
     async with Listener(db.dsn, list(CHANNELS)) as news:
-        worker = Worker(db, id_=id_, callers={"default": caller}, listener=news, pace=pace, bus=bus)
+        worker = Worker(
+            db, id_=id_, callers={"default": caller}, listener=news, settings=settings, bus=bus
+        )
         try:
             async with worker:
                 yield Crew(worker, caller, recorder, news.subscribe(QUEUE))

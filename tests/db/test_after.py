@@ -8,16 +8,16 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.db.queue_support import ended, some_worker, take
+from tests.db.queue_support import database_now, ended, some_worker, take
 from tests.db.schedules import SHARDS, Office
 
 from rota import ids
 from rota.errors import CallerError
 from rota.queue.claim import Claim
-from rota.queue.extend import release
-from rota.queue.finish import settle
-from rota.queue.rescue import rescue
-from rota.schedules import after_links, service, together
+from rota.queue.complete import settle
+from rota.queue.heartbeat import release
+from rota.queue.rescue import MAY_NOT_HAVE_BEEN_SENT, SILENT_FOR, rescue
+from rota.schedules import after_links, bulk_pause, create
 from rota.schedules.errors import InvalidSchedule
 from rota.time_slicer import TimeSlicer
 
@@ -142,10 +142,10 @@ async def test_a_firing_that_dies_with_its_worker_is_followed(office: Office) ->
     worker = some_worker()
     await take(office.db, worker, lanes=LANES)
     async with office.db.transaction() as tx:
-        [lost] = await rescue(tx, gone=[worker])
+        [lost] = await rescue(tx, gone={worker: await database_now(office.db) - SILENT_FOR})
     assert lost.state == "dead"
     [row] = await office.queue(report)
-    assert (await said(row))["after"]["reason"] == "worker lost"
+    assert (await said(row))["after"]["reason"] == MAY_NOT_HAVE_BEEN_SENT
 
 
 @pytest.mark.parametrize(
@@ -213,7 +213,7 @@ async def test_edited_it_follows_another_and_deleted_nothing(office: Office) -> 
 async def test_a_key_may_come_later_and_go(office: Office) -> None:
     async with office.db.transaction() as tx:
         whole = {"name": "report", "key": "report", "after": "load", "job_type": "x"}
-        made = await service.create(tx, office.tenant, whole, shards=SHARDS)
+        made = await create.create(tx, office.tenant, whole, shards=SHARDS)
     assert ["no schedule with the key load" in each for each in made.warnings] == [True]
     load = await office.create(name="load", key="load")
     await end(office, load)
@@ -243,11 +243,11 @@ async def test_of_many_those_that_close_a_circle_are_named(office: Office) -> No
         {"name": "b", "key": "b", "after": "a", **task},
     ]
     with pytest.raises(InvalidSchedule) as caught:
-        await service.create_many(office.db, office.tenant, items, shards=SHARDS)
+        await create.create_many(office.db, office.tenant, items, shards=SHARDS)
     assert [problem.field for problem in caught.value.problems] == ["items[1].after"]
-    batch = await service.read_many(office.db, office.tenant, items, slicer=TimeSlicer())
+    batch = await create.parse_many(office.db, office.tenant, items, slicer=TimeSlicer())
     async with office.db.transaction() as tx:
-        results = await service.store_each(tx, office.tenant, batch, shards=SHARDS)
+        results = await create.store_each(tx, office.tenant, batch, shards=SHARDS)
     assert [isinstance(each, CallerError) for each in results] == [False, True]
 
 
@@ -274,7 +274,7 @@ async def test_every_end_is_followed_while_both_are_paused_and_resumed(office: O
     """They lock in different orders: PostgreSQL stops one, and it does it again."""
     load = await office.create(name="load", key="load", overlap_policy="allow")
     report = await following(office, load, overlap_policy="allow")
-    wish = together.Wish(tenant_id=office.tenant.id)
+    wish = bulk_pause.PauseRequest(tenant_id=office.tenant.id)
     slots: list[datetime] = []
 
     async def run_and_end(n: int) -> None:
@@ -304,8 +304,8 @@ async def test_every_end_is_followed_while_both_are_paused_and_resumed(office: O
 
     async def pause_and_resume() -> None:
         for _ in range(5):
-            await office.db.run(lambda tx: together.pause_some(tx, wish), repeatable=True)
-            await office.db.run(lambda tx: together.resume_some(tx, wish), repeatable=True)
+            await office.db.run(lambda tx: bulk_pause.pause_some(tx, wish), repeatable=True)
+            await office.db.run(lambda tx: bulk_pause.resume_some(tx, wish), repeatable=True)
 
     await asyncio.gather(pause_and_resume(), *(run_and_end(n) for n in range(1, 21)))
     followed = [*await office.queue(report), *await office.firings(report)]

@@ -12,13 +12,13 @@ from tests.db.queue_support import until_waiting
 from tests.db.schedules import SHARDS, Office, heard
 
 from rota.events import Bus
-from rota.firing.definitions import Definitions
-from rota.schedules import backfilling, together
+from rota.schedules import backfill, bulk_pause
 from rota.schedules.calendars import countries, rearm, service
 from rota.schedules.calendars.refresher import CalendarRenewed, Refresher, rearm_all
 from rota.schedules.calendars.service import CalendarInUse, NoSuchCalendar
+from rota.schedules.create import create, create_many
 from rota.schedules.errors import InvalidSchedule
-from rota.schedules.service import create, create_many
+from rota.schedules.schedule_cache import ScheduleCache
 from rota.time_slicer import TimeSlicer
 
 if TYPE_CHECKING:
@@ -80,12 +80,12 @@ async def test_a_change_arms_anew_from_now_and_firing_sees_it(db: Database) -> N
     assert timer is not None
     assert other is not None
     assert (timer["version"], other["version"]) == (2, 1)
-    known = Definitions()
-    async with db.transaction() as tx:
-        assert await known.load(tx, [made.id, plain.id]) == {}
-    contracts = {each.schedule_id: each for each in known._known.values()}  # pyright: ignore[reportPrivateUsage]
-    assert contracts[made.id].version == 2
-    assert contracts[made.id].trigger.next_after(today - DAY) == fourth
+    cache = ScheduleCache()
+    assert await cache.refresh(db, [made.id, plain.id]) == {}
+    assert cache.snapshot(made.id, 1) is None
+    snapshot = cache.snapshot(made.id, 2)
+    assert snapshot is not None
+    assert snapshot.trigger.next_after(today - DAY) == fourth
     assert await office.firings(made) == []
     # The same again changes nothing.
     assert await put(office, "off", dates=iso(today, tomorrow, third)) == 0
@@ -191,11 +191,11 @@ async def test_many_at_once_are_armed_by_it_and_resumed_together_by_it(db: Datab
     ]
     saved = await create_many(db, office.tenant, items, shards=64)
     assert [await slot(office, each.schedule) for each in saved] == [third] * 3
-    wish = together.Wish(tenant_id=office.tenant.id)
+    wish = bulk_pause.PauseRequest(tenant_id=office.tenant.id)
     async with db.transaction() as tx:
-        await together.pause_some(tx, wish)
+        await bulk_pause.pause_some(tx, wish)
     async with db.transaction() as tx:
-        await together.resume_some(tx, wish)
+        await bulk_pause.resume_some(tx, wish)
     assert [await slot(office, each.schedule) for each in saved] == [third] * 3
     wrong = [{**items[0], "name": "x", "calendar": "nope"}]
     with pytest.raises(InvalidSchedule, match="calendar"):
@@ -208,7 +208,7 @@ async def test_a_backfill_leaves_the_dates_out_too(db: Database) -> None:
     await put(office, "off", dates=iso(today - 2 * DAY))
     made = await office.create(**DAILY, calendar="off")
     async with db.transaction() as tx:
-        filled = await backfilling.backfill(
+        filled = await backfill.backfill(
             tx,
             office.tenant,
             made.id,
@@ -258,7 +258,7 @@ async def test_one_made_while_the_calendar_changes_is_armed_by_the_new_days(db: 
     office = await Office.open(db)
     today, tomorrow, third, fourth = await noons(office, 0, 1, 2, 3)
     await put(office, "off", dates=iso(today, tomorrow))
-    from rota.schedules.service import create  # noqa: PLC0415 - beside its only use
+    from rota.schedules.create import create  # noqa: PLC0415 - beside its only use
 
     fields = {"name": "n", "cron_expr": "0 12 * * *", "job_type": "t", "calendar": "off"}
     async with db.transaction() as tx:

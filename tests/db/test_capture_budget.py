@@ -6,6 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING, Any
 
 import msgspec
+from tests.db.completer_support import completing
 from tests.db.queue_support import (
     attempt_rows,
     ended,
@@ -14,24 +15,25 @@ from tests.db.queue_support import (
     some_worker,
     take,
 )
+from tests.deadlines import patience
 
 from rota.clock import SystemClock
 from rota.events import Bus, Recorder
 from rota.history import queries
 from rota.queue import capture_usage
-from rota.queue.finish import Tried, settle
+from rota.queue.complete import AttemptRecord, settle
+from rota.service import ServiceFailed
 from rota.watch.watchdog import Watchdog
-from rota.workers.capture import CUT_MARK, EXCERPT, MAX_CUT
-from rota.workers.capture_budget import MEGABYTE, CaptureBudget
+from rota.workers.delivery.capture import CUT_MARK, EXCERPT, MAX_CUT
+from rota.workers.delivery.capture_budget import MEGABYTE, CaptureBudget
 from rota.workers.events import WorkerTroubled
-from rota.workers.finisher import Finisher
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from uuid import UUID
 
     from rota.db import Database, Row
-    from rota.queue.finish import Settlement
+    from rota.queue.complete import Settlement
     from rota.schedules.schedule import Schedule
 
 REQUEST = '{"method": "POST", "url": "http://a.example/", "headers": {"A": "b"}, "body": "%s"}'
@@ -45,7 +47,7 @@ async def _answered(
     for _ in range(count):
         await fire(db, schedule, **fields)
     size = MEGABYTE // 2
-    tried = Tried(
+    tried = AttemptRecord(
         outcome="succeeded",
         request=REQUEST % ("x" * 1000),
         response_headers='[["a", "b"]]',
@@ -101,7 +103,9 @@ async def test_what_is_short_enough_is_kept_whole_at_any_time(db: Database) -> N
     await budget.admit(await _answered(db, schedule, 2, worker=worker))
     await fire(db, schedule)
     (claim,) = await take(db, worker)
-    short = Tried(outcome="succeeded", request=REQUEST % "", response_body=b"y" * (MAX_CUT - 200))
+    short = AttemptRecord(
+        outcome="succeeded", request=REQUEST % "", response_body=b"y" * (MAX_CUT - 200)
+    )
     (admitted,) = await budget.admit([ended(claim, tried=short)])
     assert admitted.tried is short
 
@@ -156,7 +160,7 @@ async def test_workers_that_count_at_once_do_not_wait_for_those_that_record(db: 
     batch = await budget.admit(await _answered(db, schedule, 3, worker=worker))
     async with db.transaction() as tx:
         await settle(tx, worker, batch)
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(patience(60)):
             await budget.count()
     ((row),) = await _usage(db)
     assert row["cut"] == 2
@@ -184,26 +188,14 @@ async def test_a_finisher_keeps_to_the_budget_and_its_owner_gets_one_alert_a_day
     worker, schedule = some_worker(), await make_schedule(db)
     bus = Bus()
     recorder = Recorder(bus)
-    finisher = Finisher(
-        db,
-        worker,
-        rows=asyncio.Lock(),
-        clock=SystemClock(),
-        bus=bus,
-        on_settled=lambda _, __: None,
-        capture_budget=1 * MEGABYTE,
-    )
-    running = asyncio.create_task(finisher.run())
     watchdog = Watchdog(db, bus, SystemClock())
-    try:
+    async with completing(db, worker, bus, capture_budget=1 * MEGABYTE) as completer:
         for _ in range(2):
             for each in await _answered(db, schedule, 3, worker=worker):
                 now = each.claim.available_at
-                finisher.add(msgspec.structs.replace(each, finished_at=now))
-            await finisher.drained()
+                completer.add(msgspec.structs.replace(each, finished_at=now))
+            await completer.drained()
             await watchdog.run_once()
-    finally:
-        running.cancel()
     assert len(await attempt_rows(db)) == 6
     assert sum(len(row["response_body"]) for row in await attempt_rows(db)) < MEGABYTE
     async with db.transaction() as tx:
@@ -213,3 +205,4 @@ async def test_a_finisher_keeps_to_the_budget_and_its_owner_gets_one_alert_a_day
     assert alert["closed_at"] is None
     assert "only excerpts are kept" in alert["detail"]
     assert recorder.all(WorkerTroubled) == []
+    assert recorder.all(ServiceFailed) == []

@@ -9,7 +9,6 @@ import pytest
 from tests.celery_worker import celery_worker
 from tests.db.library_kit import RULES
 from tests.db.queue_support import (
-    SECOND,
     attempt_rows,
     fire,
     firing_rows,
@@ -18,16 +17,17 @@ from tests.db.queue_support import (
     some_worker,
     take,
 )
-from tests.db.test_workers_pool import QUICK
+from tests.db.test_worker import QUICK
+from tests.deadlines import patience
 from tests.process.serving import eventually
 from tests.redis_server import RedisServer, redis_server
 
 from rota import Rota, ids
 from rota.events import Bus, Recorder
 from rota.tenants.known import remembered_tenants
-from rota.workers.celery import CeleryCaller, arguments
+from rota.workers.delivery.celery import CeleryCaller, arguments
 from rota.workers.events import FiringFinished, FiringRetried
-from rota.workers.pool import Worker
+from rota.workers.worker import Worker
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Generator
@@ -35,8 +35,6 @@ if TYPE_CHECKING:
 
     from rota.db import Database
     from rota.schedules.schedule import Schedule
-
-pytestmark = pytest.mark.timeout(90)
 
 
 @pytest.fixture
@@ -54,7 +52,7 @@ async def working(db: Database, broker_url: str) -> AsyncGenerator[Recorder]:
     bus = Bus()
     recorder = Recorder(bus)
     with CeleryCaller(broker_url, find_tenant=remembered_tenants(db)) as celery:
-        worker = Worker(db, id_=some_worker(), callers={"celery": celery}, pace=QUICK, bus=bus)
+        worker = Worker(db, id_=some_worker(), callers={"celery": celery}, settings=QUICK, bus=bus)
         async with worker:
             yield recorder
 
@@ -137,12 +135,10 @@ async def test_a_broker_that_is_away_is_tried_again_and_its_address_stays_unsaid
     )
     async with working(db, url) as recorder:
         id_ = await fire(db, schedule, lane="celery")
-        retried = await recorder.wait_for(FiringRetried, timeout=30 * SECOND)
+        retried = await recorder.wait_for(FiringRetried)
         assert "the broker did not take the message" in str(retried)
         with redis_server(tmp_path, password="CANARY-pw", port=server.port):
-            assert (
-                await recorder.wait_for(FiringFinished, timeout=30 * SECOND)
-            ).status == "succeeded"
+            assert (await recorder.wait_for(FiringFinished)).status == "succeeded"
     rows = [str(dict(row.items())) for row in await attempt_rows(db)]
     assert len(rows) > 1
     assert "CANARY" not in "".join(rows)
@@ -157,7 +153,7 @@ async def test_a_permission_that_was_withdrawn_ends_the_firing_unsent(
     await allow(db, schedule, *allowed)
     async with working(db, broker(redis)) as recorder:
         id_ = await fire(db, schedule, lane="celery")
-        ended = await recorder.wait_for(FiringFinished, timeout=30 * SECOND)
+        ended = await recorder.wait_for(FiringFinished)
     assert ended.status == "dead"
     row = (await firing_rows(db))[id_]
     assert (row["status"], row["attempt"]) == ("dead", 1)
@@ -181,9 +177,9 @@ async def test_a_worker_without_a_broker_leaves_celery_tasks_to_those_that_have_
         return "done"
 
     async with own:
-        assert await (await look.enqueue()).result(timeout=30) == "done"
+        assert await (await look.enqueue()).result(timeout=patience(30)) == "done"
     row = (await queue_rows(db))[id_]
     assert (row["state"], row["attempt"]) == ("waiting", 0)
     async with Rota(dsn, name="two", celery_broker_url=broker(redis), **rules) as rota:
-        ended = await Recorder(rota.running.bus).wait_for(FiringFinished, timeout=30 * SECOND)
+        ended = await Recorder(rota.running.bus).wait_for(FiringFinished)
     assert (ended.firing_id, ended.status) == (id_, "succeeded")

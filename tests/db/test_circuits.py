@@ -11,6 +11,7 @@ from uuid import UUID
 
 import pytest
 from tests.db.queue_support import SECOND, database_now
+from tests.deadlines import patience
 
 from rota.clock import SystemClock
 from rota.db import Listener
@@ -131,20 +132,20 @@ async def test_a_probe_that_was_broken_off_is_given_to_the_next(db: Database) ->
 async def test_workers_are_told_when_it_opens_closes_and_is_reset(db: Database) -> None:
     async with Listener(db.dsn, [CHANNEL]) as listener:
         news = listener.subscribe(CHANNEL)
-        await news.wait(10 * SECOND)
+        await news.wait(patience(10) * SECOND)
         await tell(db, failures=2)
         await tell(db, "other.example", failures=3)
-        heard = await news.wait(10 * SECOND)
+        heard = await news.wait(patience(10) * SECOND)
         # Two failures are no news; the three of another host are.
         assert {each.payload for each in heard.notices} == {"other.example"}
         await half_open(db)
-        await news.wait(10 * SECOND)
+        await news.wait(patience(10) * SECOND)
         await tell(db, answered=True, probe="answered")
-        assert {each.payload for each in (await news.wait(10 * SECOND)).notices} == {HOST}
+        assert {each.payload for each in (await news.wait(patience(10) * SECOND)).notices} == {HOST}
         async with db.transaction() as tx:
             assert await circuits.reset(tx, "other.example")
             assert not await circuits.reset(tx, "other.example")
-        assert {each.payload for each in (await news.wait(10 * SECOND)).notices} == {
+        assert {each.payload for each in (await news.wait(patience(10) * SECOND)).notices} == {
             "other.example"
         }
     assert await known(db) == {}
@@ -182,14 +183,14 @@ async def test_an_answer_for_one_tenant_keeps_the_failures_of_others_to_themselv
     assert before.reach == "host"
     async with Listener(db.dsn, [CHANNEL]) as listener:
         news = listener.subscribe(CHANNEL)
-        await news.wait(10 * SECOND)
+        await news.wait(patience(10) * SECOND)
         async with db.transaction() as tx:
             # Its own answers say nothing of what others have seen.
             assert await circuits.keep_to_tenants(tx, [CALLED]) == []
             assert await circuits.keep_to_tenants(tx, [Called("y.example", OTHER)]) == []
             assert await circuits.keep_to_tenants(tx, [Called(HOST, OTHER)]) == [CALLED]
             assert await circuits.keep_to_tenants(tx, [Called(HOST, OTHER)]) == []
-        assert {each.payload for each in (await news.wait(10 * SECOND)).notices} == {HOST}
+        assert {each.payload for each in (await news.wait(patience(10) * SECOND)).notices} == {HOST}
     assert (await known(db))[CALLED] == keep_to_tenant(before)
 
 

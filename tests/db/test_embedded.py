@@ -190,6 +190,36 @@ async def test_data_of_another_version_is_refused(data_dir: Path) -> None:
         await embedded.start(data_dir)
 
 
+async def test_a_server_without_a_command_line_yet_is_waited_for(
+    data_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In the midst of `exec` there is none, for as long as a busy machine takes."""
+    looks = 0
+    read = postmaster._command_line
+
+    def empty_at_first(pid: int) -> str:
+        nonlocal looks
+        looks += 1
+        return "" if looks <= 2 else read(pid)
+
+    def nowhere(_pid: int, _folder: Path) -> bool:
+        return False
+
+    monkeypatch.setattr(postmaster, "_command_line", empty_at_first)
+    monkeypatch.setattr(postmaster, "_is_in", nowhere)
+    async with await embedded.start(data_dir, extra_settings=FAST) as server:
+        assert await ask(server, "SELECT 1") == 1
+
+
+def test_neither_a_zombie_nor_nobody_is_starting() -> None:
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as child:
+        assert postmaster.is_starting(child.pid)
+        child.kill()
+        os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
+        assert not postmaster.is_starting(child.pid)
+    assert not postmaster.is_starting(child.pid)
+
+
 async def test_a_server_that_does_not_start_says_why(data_dir: Path) -> None:
     with pytest.raises(EmbeddedError, match=r"stopped at once(?s:.*)shared_buffers"):
         await embedded.start(data_dir, extra_settings={**FAST, "shared_buffers": "a lot"})

@@ -10,16 +10,17 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.db.queue_support import ended, queue_rows, some_worker, take, until_waiting
 from tests.db.tasks_kit import ask, declare
+from tests.deadlines import patience
 
 from rota.db import Listener, driver
+from rota.db.locks import QUEUE
 from rota.history import queries
-from rota.queue.enqueue import MAX_ROWS, Order, enqueue
-from rota.queue.finish import settle
-from rota.queue.rescue import free_held
-from rota.schedules import service as schedules
-from rota.schedules.together import Wish, pause_some, resume_some
+from rota.queue.complete import settle
+from rota.queue.enqueue import MAX_ROWS, EnqueueRequest, enqueue
+from rota.queue.unblock import free_held
+from rota.schedules import pause, update
+from rota.schedules.bulk_pause import PauseRequest, pause_some, resume_some
 from rota.tenants import service as tenants
-from rota.workers.news import QUEUE
 
 if TYPE_CHECKING:
     from rota.db import Database
@@ -85,7 +86,7 @@ async def test_who_waits_for_a_transaction_that_is_undone_enters_instead(db: Dat
     async def undone(entered: asyncio.Event, go: asyncio.Event) -> None:
         with contextlib.suppress(Undo):
             async with db.transaction() as tx:
-                await enqueue(tx, Order(task="t", payloads=[None], key="k"))
+                await enqueue(tx, EnqueueRequest(task="t", payloads=[None], key="k"))
                 entered.set()
                 await go.wait()
                 raise Undo
@@ -105,7 +106,7 @@ async def test_many_are_entered_in_order(db: Database) -> None:
     payloads: list[bytes | None] = [b"[%d]" % n for n in range(MAX_ROWS + 5)]
     payloads[3] = None
     async with db.transaction() as tx:
-        ids = await enqueue(tx, Order(task="t", payloads=payloads))
+        ids = await enqueue(tx, EnqueueRequest(task="t", payloads=payloads))
     rows = await queue_rows(db)
     assert len(set(ids)) == len(rows) == MAX_ROWS + 5
     assert [rows[id_]["payload"] for id_ in ids[:5]] == ["[0]", "[1]", "[2]", None, "[4]"]
@@ -116,7 +117,7 @@ async def test_what_is_undone_was_never_there(db: Database) -> None:
     await declare(db)
     with contextlib.suppress(Undo):
         async with db.transaction() as tx:
-            await enqueue(tx, Order(task="t", payloads=[None]))
+            await enqueue(tx, EnqueueRequest(task="t", payloads=[None]))
             raise Undo
     assert not await queue_rows(db)
 
@@ -141,10 +142,10 @@ async def test_what_cannot_be_is_refused_in_a_sentence(
         tenant = await tenants.default_tenant(tx)
         # A schedule with a task that may not run beside itself is not for enqueueing.
         given = {"name": "alone", "job_type": "alone", "cron_expr": "0 9 * * *"}
-        await schedules.upsert_by_key(tx, tenant, "alone", given, shards=8)
+        await update.upsert_by_key(tx, tenant, "alone", given, shards=8)
     with pytest.raises(driver.ERRORS, match=said):
         async with db.transaction() as tx:
-            await enqueue(tx, Order(payloads=[None], **order))
+            await enqueue(tx, EnqueueRequest(payloads=[None], **order))
 
 
 async def test_workers_of_the_lane_are_told_once_of_what_is_due(db: Database) -> None:
@@ -152,14 +153,14 @@ async def test_workers_of_the_lane_are_told_once_of_what_is_due(db: Database) ->
     async with Listener(db.dsn, [QUEUE]) as listener:
         news = listener.subscribe(QUEUE)
         while not listener.connected:
-            await news.wait(timedelta(seconds=5))
+            await news.wait(timedelta(seconds=patience(5)))
         await ask(db, delay=MINUTE)
         async with db.transaction() as tx:
             for _ in range(3):
-                await enqueue(tx, Order(task="t", payloads=[b"[1]", b"[2]"]))
+                await enqueue(tx, EnqueueRequest(task="t", payloads=[b"[1]", b"[2]"]))
         heard: list[str] = []
         while not heard:
-            wake = await news.wait(timedelta(seconds=5))
+            wake = await news.wait(timedelta(seconds=patience(5)))
             heard += [each.payload for each in wake.notices]
     assert heard == ["reports"]
 
@@ -173,11 +174,11 @@ async def test_what_is_enqueued_waits_while_its_task_is_paused(
     before = await ask(db, key="before")
     async with db.transaction() as tx:
         tenant = await tenants.default_tenant(tx)
-        wish = Wish(tenant_id=tenant.id)
+        wish = PauseRequest(tenant_id=tenant.id)
         if together:
             await pause_some(tx, wish)
         else:
-            await schedules.pause(tx, tenant, schedule_id)
+            await pause.pause(tx, tenant, schedule_id)
     meanwhile = await ask(db)
     assert await ask(db, key="before") == before
     rows = await queue_rows(db)
@@ -189,7 +190,7 @@ async def test_what_is_enqueued_waits_while_its_task_is_paused(
         if together:
             await resume_some(tx, wish)
         else:
-            await schedules.resume(tx, tenant, schedule_id)
+            await update.resume(tx, tenant, schedule_id)
     claims = await take(db, some_worker(), lanes=("default",))
     assert {each.id for each in claims} == {before, meanwhile} == set(rows)
 
@@ -201,13 +202,14 @@ async def test_what_was_enqueued_while_its_task_was_resumed_does_not_wait_for_ev
     schedule_id, other_id = await declare(db), await declare(db, "other")
     async with db.transaction() as tx:
         tenant = await tenants.default_tenant(tx)
-        await schedules.pause(tx, tenant, schedule_id)
-        await schedules.pause(tx, tenant, other_id)
+        await pause.pause(tx, tenant, schedule_id)
+    async with db.transaction() as tx:
+        await pause.pause(tx, tenant, other_id)
     held = await ask(db, "other")
     async with db.transaction() as tx:
-        id_ = (await enqueue(tx, Order(task="t", payloads=[None])))[0]
+        id_ = (await enqueue(tx, EnqueueRequest(task="t", payloads=[None])))[0]
         async with db.transaction() as meanwhile:
-            await schedules.resume(meanwhile, tenant, schedule_id)
+            await update.resume(meanwhile, tenant, schedule_id)
     assert not await take(db, some_worker(), lanes=("default",))
     async with db.transaction() as tx:
         assert await free_held(tx) == 1
@@ -269,7 +271,7 @@ async def test_an_edit_and_the_ends_of_delayed_runs_do_not_wait_for_each_other(
 
     async def edit() -> None:
         async with db.transaction() as tx:
-            await schedules.update(tx, tenant, schedule_id, {"priority": 3})
+            await update.update(tx, tenant, schedule_id, {"priority": 3})
 
     async def end() -> None:
         async with db.transaction() as tx:

@@ -8,20 +8,22 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.db.firing_kit import HOUR, LEAD, MINUTE, Fleet, fleet
+from tests.db.firing_kit import FAR, HOUR, MINUTE, Fleet, fleet
 from tests.db.leases_kit import member, write
+from tests.deadlines import Strain
 
 from rota import ids
 from rota.firing import FenceRefused, PassDone, PlanFailed, Scheduler, Settings
-from rota.firing import loop as loop_module
+from rota.firing import scheduler as scheduler_module
 from rota.leases import LeaseLost
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Sequence
 
-    from rota.db import Database, FencedTx
+    from rota.db import Database
     from rota.firing.fire import Fired
     from rota.firing.plan import Plan
+    from rota.leases import Lease
 
 SECOND = timedelta(seconds=1)
 
@@ -33,11 +35,11 @@ async def engine(db: Database) -> AsyncGenerator[Fleet]:
 
 
 async def test_a_due_timer_becomes_a_row_in_the_queue_and_moves_on(engine: Fleet) -> None:
-    """MF6, TR9: enqueued and re-armed in one step, one slot at a time."""
+    """Enqueued and re-armed in one step, one slot at a time."""
     slot = await engine.now() - SECOND
     schedule = await engine.add(slot=slot, priority=8, payload={"team": "ops"})
     done = await engine.scheduler.run_once()
-    assert done.tally.fired == 1
+    assert done.counts.fired == 1
     [row] = await engine.queue(schedule)
     assert row["id"] == ids.firing_id(schedule, slot)
     assert (row["scheduled_for"], row["available_at"]) == (slot, slot)
@@ -52,7 +54,8 @@ async def test_a_due_timer_becomes_a_row_in_the_queue_and_moves_on(engine: Fleet
 
 
 async def test_a_timer_is_fired_ahead_for_its_instant(engine: Fleet) -> None:
-    slot = await engine.now() + LEAD / 2
+    engine.scheduler._settings = Settings(lead=FAR, sweep_interval=timedelta())
+    slot = await engine.now() + FAR / 2
     schedule = await engine.add(slot=slot)
     later = await engine.add(slot=slot + HOUR)
     done = await engine.scheduler.run_once()
@@ -61,7 +64,7 @@ async def test_a_timer_is_fired_ahead_for_its_instant(engine: Fleet) -> None:
     assert await engine.queue(later) == []
     # When a part of its lead has gone: what comes into sight until then is fired with it.
     assert done.wake_at is not None
-    assert slot + HOUR - LEAD <= done.wake_at <= slot + HOUR - LEAD * 0.9
+    assert slot + HOUR - FAR <= done.wake_at <= slot + HOUR - FAR * 0.9
 
 
 async def test_a_task_waits_in_the_lane_of_its_queue(engine: Fleet) -> None:
@@ -74,7 +77,6 @@ async def test_a_task_waits_in_the_lane_of_its_queue(engine: Fleet) -> None:
 
 
 async def test_the_spread_moves_the_due_instant_and_not_the_slot(engine: Fleet) -> None:
-    """JF1, JF2."""
     slot = await engine.now() - 2 * MINUTE
     schedule = await engine.add(slot=slot, jitter_seconds=40, fire_window_seconds=20)
     before = await engine.timer(schedule)
@@ -90,7 +92,7 @@ async def test_the_spread_moves_the_due_instant_and_not_the_slot(engine: Fleet) 
 
 
 async def test_two_schedulers_that_both_believe_they_lead_fire_once(db: Database) -> None:
-    """F15, DS9: the second's fence is stale; and even with the same fence a timer moves once."""
+    """The second's fence is stale; and even with the same fence a timer moves once."""
     async with fleet(db) as one, member(db) as spare:
         twin = Scheduler(db, one.member.elector, bus=spare.bus)
         now = await one.now()
@@ -98,7 +100,7 @@ async def test_two_schedulers_that_both_believe_they_lead_fire_once(db: Database
         passes = await asyncio.gather(
             *(each.run_once() for each in (one.scheduler, twin, one.scheduler, twin))
         )
-        assert sum(done.tally.fired for done in passes) == 30
+        assert sum(done.counts.fired for done in passes) == 30
         for schedule in schedules:
             assert len(await one.queue(schedule)) == 1
             assert await one.slot(schedule) == now + HOUR
@@ -107,7 +109,7 @@ async def test_two_schedulers_that_both_believe_they_lead_fire_once(db: Database
 async def test_shards_that_change_hands_in_the_middle_lose_and_repeat_nothing(
     db: Database,
 ) -> None:
-    """I2, I3: nodes come and go while they fire; every slot is fired once."""
+    """Nodes come and go while they fire; every slot is fired once."""
     async with fleet(db) as one, fleet(db) as two, fleet(db) as three:
         now = await one.now()
         for _ in range(120):
@@ -131,7 +133,7 @@ async def test_shards_that_change_hands_in_the_middle_lose_and_repeat_nothing(
 
 
 async def test_a_stale_fence_writes_nothing(db: Database) -> None:
-    """LE6, F11: refused by the database, whatever the scheduler believes."""
+    """Refused by the database, whatever the scheduler believes."""
     async with fleet(db) as stale:
         now = await stale.now()
         lost = await stale.add(slot=now)
@@ -155,7 +157,7 @@ async def test_without_a_lease_nothing_is_fired(db: Database) -> None:
         schedule = await idle.add(slot=await idle.now())
         await idle.member.elector.resign()
         done = await idle.scheduler.run_once()
-        assert done.tally.fired == 0
+        assert done.counts.fired == 0
         assert await idle.queue(schedule) == []
 
 
@@ -173,15 +175,15 @@ async def test_a_timer_that_changed_since_it_was_read_is_left_alone(
 ) -> None:
     """Compare-and-advance: slot, version and touched must be as they were."""
     schedule = await engine.add(slot=await engine.now())
-    fire = loop_module.fire
+    fire = scheduler_module.fire
 
-    async def changed_before(tx: FencedTx, plans: Sequence[Plan]) -> Fired:
-        await tx.execute(CHANGES[change])  # pyright: ignore[reportArgumentType]
-        return await fire(tx, plans)
+    async def changed_before(db: Database, leases: Sequence[Lease], plans: Sequence[Plan]) -> Fired:
+        await write(db, CHANGES[change])  # pyright: ignore[reportArgumentType]
+        return await fire(db, leases, plans)
 
-    monkeypatch.setattr(loop_module, "fire", changed_before)
+    monkeypatch.setattr(scheduler_module, "fire", changed_before)
     done = await engine.scheduler.run_once()
-    assert (done.tally.fired, done.tally.refused) == (0, 1)
+    assert (done.counts.fired, done.counts.refused) == (0, 1)
     assert await engine.queue(schedule) == []
     assert await engine.firings(schedule) == []
 
@@ -194,30 +196,29 @@ async def test_a_firing_that_appears_or_ends_meanwhile_makes_the_pass_look_again
     now = await engine.now()
     when: dict[str, Any] = {"run_at": now} if last else {}
     schedule = await engine.add(slot=now, **when)
-    fire = loop_module.fire
+    fire = scheduler_module.fire
 
-    async def live_before(tx: FencedTx, plans: Sequence[Plan]) -> Fired:
+    async def live_before(db: Database, leases: Sequence[Lease], plans: Sequence[Plan]) -> Fired:
         await engine.live(schedule)
-        return await fire(tx, plans)
+        return await fire(db, leases, plans)
 
-    monkeypatch.setattr(loop_module, "fire", live_before)
+    monkeypatch.setattr(scheduler_module, "fire", live_before)
     done = await engine.scheduler.run_once()
-    assert (done.tally.fired, done.tally.refused) == (0, 1)
-    monkeypatch.setattr(loop_module, "fire", fire)
+    assert (done.counts.fired, done.counts.refused) == (0, 1)
+    monkeypatch.setattr(scheduler_module, "fire", fire)
     done = await engine.scheduler.run_once()
-    assert done.tally.skipped == 1
+    assert done.counts.skipped == 1
 
 
 async def test_a_one_off_fires_once_and_completes_its_schedule(engine: Fleet) -> None:
-    """TR2, I16."""
     slot = await engine.now()
     schedule = await engine.add(slot=slot, run_at=slot)
     done = await engine.scheduler.run_once()
-    assert (done.tally.fired, done.tally.completed) == (1, 1)
+    assert (done.counts.fired, done.counts.completed) == (1, 1)
     assert len(await engine.queue(schedule)) == 1
     assert await engine.timer(schedule) is None
     assert await engine.status(schedule) == "completed"
-    assert (await engine.scheduler.run_once()).tally.fired == 0
+    assert (await engine.scheduler.run_once()).counts.fired == 0
 
 
 async def test_the_last_of_so_many_firings_completes_the_schedule(engine: Fleet) -> None:
@@ -245,7 +246,7 @@ async def test_slots_end_with_the_schedules_end(engine: Fleet) -> None:
 
 
 async def test_a_slot_that_has_ended_already_is_not_fired_again(engine: Fleet) -> None:
-    """MF5: a database whose clock was set back comes to the same slot twice; its id does not."""
+    """A database whose clock was set back comes to the same slot twice; its id does not."""
     slot = await engine.now()
     schedule = await engine.add(slot=slot)
     await write(
@@ -258,7 +259,7 @@ async def test_a_slot_that_has_ended_already_is_not_fired_again(engine: Fleet) -
         slot,
     )
     done = await engine.scheduler.run_once()
-    assert done.tally.fired == 0
+    assert done.counts.fired == 0
     assert await engine.queue(schedule) == []
     assert await engine.slot(schedule) == slot + HOUR
     assert [row["status"] for row in await engine.firings(schedule)] == ["succeeded"]
@@ -270,7 +271,7 @@ async def test_a_slot_that_is_live_already_is_not_fired_again(engine: Fleet) -> 
     await engine.scheduler.run_once()
     await write(engine.db, "UPDATE timers SET scheduled_for = $1, due_at = $1", slot)
     done = await engine.scheduler.run_once()
-    assert done.tally.fired == 0
+    assert done.counts.fired == 0
     assert len(await engine.queue(schedule)) == 1
     assert await engine.slot(schedule) == slot + HOUR
 
@@ -315,13 +316,13 @@ async def test_a_schedule_that_cannot_be_read_does_not_stop_the_others(engine: F
     )
     sound = await engine.add(slot=now)
     done = await engine.scheduler.run_once()
-    assert (done.tally.fired, done.tally.failed) == (1, 2)
+    assert (done.counts.fired, done.counts.failed) == (1, 2)
     assert len(await engine.queue(sound)) == 1
     failed = {event.schedule_id for event in engine.member.heard.all(PlanFailed)}
     assert failed == {broken, odd}
     # Not again in every pass: it is left alone for a while.
     done = await engine.scheduler.run_once()
-    assert done.tally.failed == 0
+    assert done.counts.failed == 0
 
 
 async def test_a_batch_that_the_database_refuses_is_fired_but_for_the_one_at_fault(
@@ -343,7 +344,7 @@ async def test_a_batch_that_the_database_refuses_is_fired_but_for_the_one_at_fau
             "EXECUTE FUNCTION refuse()"
         )
     done = await engine.scheduler.run_once()
-    assert (done.tally.fired, done.tally.failed) == (8, 1)
+    assert (done.counts.fired, done.counts.failed) == (8, 1)
     assert [event.schedule_id for event in engine.member.heard.all(PlanFailed)] == [bad]
     assert await engine.slot(bad) == now
 
@@ -351,15 +352,16 @@ async def test_a_batch_that_the_database_refuses_is_fired_but_for_the_one_at_fau
 async def test_a_pass_says_what_it_did_and_how_late_it_was(engine: Fleet) -> None:
     """MO1, MO10."""
     await engine.add(slot=await engine.now() - 5 * SECOND)
+    strain = Strain()
     await engine.scheduler.run_once()
     event = await engine.member.heard.wait_for(PassDone)
     assert event.fired == 1
-    assert timedelta(seconds=5) <= event.lag < timedelta(seconds=30)
-    assert abs(event.clock_offset) < SECOND
+    assert timedelta(seconds=5) <= event.lag < timedelta(seconds=30 + strain.seconds)
+    assert abs(event.clock_offset) < (1 + strain.seconds) * SECOND
 
 
 async def test_ten_thousand_firings_of_an_interval_do_not_drift(db: Database) -> None:
-    """TR4: the anchor and a number of periods, whenever each slot was looked at."""
+    """The anchor and a number of periods, whenever each slot was looked at."""
     async with fleet(db) as engine:
         period = timedelta(seconds=7)
         anchor = (await engine.now()).replace(microsecond=123_000) - 100 * HOUR
@@ -398,6 +400,6 @@ async def test_more_timers_than_fit_a_batch_are_all_fired_once(db: Database) -> 
         for _ in range(60):
             await engine.add(slot=now)
         passes = await engine.drain()
-        assert sum(done.tally.fired for done in passes) == 60
+        assert sum(done.counts.fired for done in passes) == 60
         async with db.transaction() as tx:
             assert await tx.fetch_value("SELECT count(*) FROM queue") == 60

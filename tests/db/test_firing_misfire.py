@@ -1,7 +1,8 @@
-"""After an outage: the catch-ups and the record of the rest, in the same transaction (MF1-MF7)."""
+"""After an outage: the catch-ups and the record of the rest, in the same transaction."""
 
 from __future__ import annotations
 
+import time
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +11,6 @@ from tests.db.firing_kit import DAY, HOUR, MINUTE, Fleet, fleet
 from tests.db.leases_kit import write
 
 from rota import ids
-from rota.clock import SystemClock
 from rota.firing import CaughtUp, FallingBehind, Settings
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ async def engine(db: Database) -> AsyncGenerator[Fleet]:
     ("policy", "fired"), [("fire_late", 10), ("fire_most_recent", 1), ("skip", 0)]
 )
 async def test_three_hours_of_a_minutely_schedule(engine: Fleet, policy: str, fired: int) -> None:
-    """MF3, I11: exactly the newest, in order, marked; exactly the rest is missed."""
+    """Exactly the newest, in order, marked; exactly the rest is missed."""
     slot = await engine.now() - 3 * HOUR - 90 * SECOND
     grace = timedelta(milliseconds=1)
     schedule = await engine.add(slot=slot, interval=60, misfire_policy=policy, misfire_grace=grace)
@@ -40,7 +40,7 @@ async def test_three_hours_of_a_minutely_schedule(engine: Fleet, policy: str, fi
     newest = following - MINUTE
     due = int((newest - slot) / MINUTE) + 1
     assert await engine.now() - newest > grace
-    assert done.tally.caught_up == done.tally.fired == fired
+    assert done.counts.caught_up == done.counts.fired == fired
     rows = await engine.queue(schedule)
     assert [row["scheduled_for"] for row in rows] == [
         newest - ago * MINUTE for ago in reversed(range(fired))
@@ -134,11 +134,10 @@ async def test_a_day_of_every_second_costs_no_more_than_the_cap(
     """Work is bounded by the cap, not by the outage."""
     slot = (await engine.now()).replace(microsecond=0) - DAY
     schedules = [await engine.add(slot=slot, **when) for _ in range(50)]
-    clock = SystemClock()
-    started = clock.monotonic()
+    started = time.process_time()
     done = await engine.scheduler.run_once()
-    took = clock.monotonic() - started
-    assert done.tally.fired == 50 * 10
+    took = time.process_time() - started
+    assert done.counts.fired == 50 * 10
     for schedule in schedules:
         rows = await engine.queue(schedule)
         [missed] = await engine.firings(schedule)
@@ -150,7 +149,6 @@ async def test_a_day_of_every_second_costs_no_more_than_the_cap(
 
 
 async def test_a_backlog_lets_live_slots_go_first_and_raises_an_alert(db: Database) -> None:
-    """MF7, F13."""
     settings = Settings(batch=5, read=64, sweep_interval=timedelta())
     async with fleet(db, settings) as engine:
         now = await engine.now()

@@ -1,26 +1,31 @@
-"""Overlap, decided inside the firing transaction (OV1-OV4, I12)."""
+"""Overlap, decided inside the firing transaction."""
 
 from __future__ import annotations
 
 import asyncio
 from datetime import timedelta
 from typing import TYPE_CHECKING
+from uuid import uuid4
 
 import pytest
-from tests.db.firing_kit import HOUR, LEAD, Fleet, fleet
+from tests.db.firing_kit import FAR, HOUR, Fleet, fleet
 from tests.db.leases_kit import write
+from tests.deadlines import patience
 
 from rota import ids
 from rota.db import Listener
+from rota.db.locks import QUEUE, TIMERS
 from rota.events import Bus
-from rota.firing.overlap import MOST_LIVE
-from rota.queue.states import NOBODY
-from rota.workers.overdue import Overdue
+from rota.firing import Settings
+from rota.firing.plan import Due
+from rota.queue.overlap import MOST_LIVE
+from rota.queue.states import DETACHED
+from rota.workers.async_timeout import AsyncTimeouts
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
 
-    from rota.db import Database
+    from rota.db import Database, Notice
     from rota.schedules.definition import OverlapPolicy
 
 SECOND = timedelta(seconds=1)
@@ -34,12 +39,12 @@ async def engine(db: Database) -> AsyncGenerator[Fleet]:
 
 @pytest.mark.parametrize("state", ["waiting", "running", "retrying", "blocked"])
 async def test_skip_records_the_slot_and_moves_on(engine: Fleet, state: str) -> None:
-    """OV1, OV4: whatever lives in the queue counts, manual runs included."""
+    """Whatever lives in the queue counts, manual runs included."""
     slot = await engine.now()
     schedule = await engine.add(slot=slot)
     await engine.live(schedule, state)
     done = await engine.scheduler.run_once()
-    assert (done.tally.fired, done.tally.skipped) == (0, 1)
+    assert (done.counts.fired, done.counts.skipped) == (0, 1)
     [row] = await engine.firings(schedule)
     assert row["id"] == ids.firing_id(schedule, slot)
     assert (row["status"], row["reason"], row["slot_count"]) == ("skipped", "overlap", 1)
@@ -51,7 +56,6 @@ async def test_skip_records_the_slot_and_moves_on(engine: Fleet, state: str) -> 
 
 
 async def test_queue_blocks_the_new_one_behind_the_old(engine: Fleet) -> None:
-    """OV2."""
     slot = await engine.now()
     schedule = await engine.add(slot=slot, overlap_policy="queue")
     live = await engine.live(schedule)
@@ -61,19 +65,20 @@ async def test_queue_blocks_the_new_one_behind_the_old(engine: Fleet) -> None:
 
 
 async def test_a_full_line_skips_the_slot_and_says_why(engine: Fleet) -> None:
-    """I12: what waits behind a run that takes too long has a limit."""
+    """What waits behind a run that takes too long has a limit."""
     slot = await engine.now()
     schedule = await engine.add(slot=slot, overlap_policy="queue")
     for _ in range(MOST_LIVE):
         await engine.live(schedule, "blocked")
     done = await engine.scheduler.run_once()
-    assert (done.tally.fired, done.tally.skipped) == (0, 1)
+    assert (done.counts.fired, done.counts.skipped) == (0, 1)
     [row] = await engine.firings(schedule)
     assert (row["status"], row["reason"]) == ("skipped", "overlap_queue_full")
 
 
 async def test_allow_lets_both_run(engine: Fleet) -> None:
-    slot = await engine.now() + LEAD / 2
+    engine.scheduler._settings = Settings(lead=FAR, sweep_interval=timedelta())
+    slot = await engine.now() + FAR / 2
     schedule = await engine.add(slot=slot, overlap_policy="allow")
     await engine.live(schedule)
     await engine.scheduler.run_once()
@@ -85,26 +90,64 @@ async def test_ahead_of_time_a_busy_schedule_is_left_for_its_due_instant(
     engine: Fleet, policy: OverlapPolicy
 ) -> None:
     """Only then is the decision true: the one before may have ended by that time."""
-    slot = await engine.now() + LEAD / 2
+    engine.scheduler._settings = Settings(lead=FAR, sweep_interval=timedelta())
+    slot = await engine.now() + FAR / 2
     schedule = await engine.add(slot=slot, overlap_policy=policy)
     await engine.live(schedule)
     done = await engine.scheduler.run_once()
-    assert (done.tally.fired, done.tally.skipped, done.more) == (0, 0, False)
-    assert done.wake_at == slot
+    assert (done.counts.fired, done.counts.skipped, done.more) == (0, 0, False)
+    # And looked at again before it: the slot enters ahead of its instant if the way is free then.
+    assert done.wake_at is not None
+    assert await engine.now() + FAR / 5 < done.wake_at < slot - FAR / 5
     assert await engine.slot(schedule) == slot
     await write(engine.db, "DELETE FROM queue")
     await engine.scheduler.run_once()
     assert [row["state"] for row in await engine.queue(schedule)] == ["waiting"]
 
 
+async def test_looks_at_a_busy_schedule_end_at_its_due_instant(engine: Fleet) -> None:
+    """Each waits for half of the time that is left, but for a few milliseconds at least."""
+    engine.scheduler._settings = Settings(lead=FAR, sweep_interval=timedelta())
+    now, soon = await engine.now(), timedelta(milliseconds=1)
+    for left in (soon, 10 * soon, 10 * SECOND, FAR):
+        due = Due(uuid4(), 0, now, now + left, 1, 0, 0, 1)
+        at = engine.scheduler._look_again_at(due, now)
+        assert at == (now + left / 2 if left > SECOND else now + left)
+
+
+@pytest.mark.parametrize(
+    ("ahead", "expected"),
+    [(timedelta(), ["http"]), (SECOND / 4, ["http"]), (FAR / 2, [])],
+)
+async def test_what_enters_right_before_its_instant_wakes_the_workers_of_its_lane_once(
+    dsn: str, engine: Fleet, ahead: timedelta, expected: list[str]
+) -> None:
+    engine.scheduler._settings = Settings(lead=FAR, sweep_interval=timedelta())
+    said: list[str | None] = []
+    engine.db.on_notice(QUEUE, said.append)
+    async with Listener(dsn, [QUEUE, TIMERS]) as listener:
+        news = listener.subscribe(QUEUE, TIMERS)
+        await news.wait(timedelta(seconds=patience(10)))
+        slot = await engine.now() + ahead
+        for _ in range(5):
+            await engine.add(slot=slot)
+        assert (await engine.scheduler.run_once()).counts.fired == 5
+        assert said == expected
+        await write(engine.db, "SELECT pg_notify('rota_timers', 'end')")
+        heard: list[Notice] = []
+        while not any(each.payload == "end" for each in heard):
+            heard += (await news.wait(timedelta(seconds=patience(10)))).notices
+        assert [each.payload for each in heard if each.channel == QUEUE] == expected
+
+
 @pytest.mark.parametrize("state", ["waiting", "retrying", "blocked"])
 async def test_cancel_previous_ends_what_nobody_has_claimed(engine: Fleet, state: str) -> None:
-    """OV3: the latest wins, and the loser is recorded."""
+    """The latest wins, and the loser is recorded."""
     slot = await engine.now()
     schedule = await engine.add(slot=slot, overlap_policy="cancel_previous")
     live = await engine.live(schedule, state)
     done = await engine.scheduler.run_once()
-    assert (done.tally.fired, done.tally.cancelled) == (1, 1)
+    assert (done.counts.fired, done.counts.cancelled) == (1, 1)
     [row] = await engine.queue(schedule)
     assert (row["id"], row["state"]) == (ids.firing_id(schedule, slot), "waiting")
     [ended] = await engine.firings(schedule)
@@ -127,12 +170,12 @@ async def test_cancel_previous_asks_a_worker_to_stop_and_waits_for_it(
 ) -> None:
     async with Listener(dsn, ["rota_cancel"]) as listener:
         news = listener.subscribe("rota_cancel")
-        await news.wait(timedelta(seconds=10))
+        await news.wait(timedelta(seconds=patience(10)))
         slot = await engine.now()
         schedule = await engine.add(slot=slot, overlap_policy="cancel_previous")
         live = await engine.live(schedule, "running")
         await engine.scheduler.run_once()
-        wake = await news.wait(timedelta(seconds=10))
+        wake = await news.wait(timedelta(seconds=patience(10)))
     assert {notice.payload for notice in wake.notices} == {str(live)}
     rows = {row["id"]: row for row in await engine.queue(schedule)}
     assert (rows[live]["state"], rows[live]["cancel_reason"]) == ("running", "overlap")
@@ -148,9 +191,9 @@ async def test_cancel_previous_ends_what_is_left_to_its_target_with_the_next_loo
     schedule = await engine.add(slot=slot, overlap_policy="cancel_previous")
     live = await engine.live(schedule, "running")
     until = await engine.now() + timedelta(hours=1)
-    await write(db, "UPDATE queue SET worker = $1, claimed_until = $2", NOBODY, until)
+    await write(db, "UPDATE queue SET worker = $1, claimed_until = $2", DETACHED, until)
     await engine.scheduler.run_once()
-    assert await Overdue(db, Bus()).run_once() == 1
+    assert await AsyncTimeouts(db, Bus()).run_once() == 1
     [row] = await engine.queue(schedule)
     assert (row["id"], row["state"]) == (ids.firing_id(schedule, slot), "waiting")
     [ended] = await engine.firings(schedule)
@@ -179,7 +222,7 @@ async def test_cancel_previous_waits_for_a_claim_under_way_and_treats_it_as_clai
     assert not done
     commit.set()
     await claiming
-    assert (await passing).tally.cancelled == 1
+    assert (await passing).counts.cancelled == 1
     rows = {row["id"]: row for row in await engine.queue(schedule)}
     assert rows[live]["cancel_reason"] == "overlap"
     assert rows[ids.firing_id(schedule, slot)]["state"] == "blocked"
@@ -190,7 +233,7 @@ async def test_slots_that_a_busy_schedule_lets_pass_are_one_record(engine: Fleet
     schedule = await engine.add(slot=slot, interval=1)
     await engine.live(schedule)
     done = await engine.scheduler.run_once()
-    assert done.tally.skipped >= 5
+    assert done.counts.skipped >= 5
     [row] = await engine.firings(schedule)
     assert (row["scheduled_for"], row["status"]) == (slot, "skipped")
     assert row["last_slot_at"] == slot + (row["slot_count"] - 1) * SECOND

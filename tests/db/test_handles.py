@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.db.library_kit import program
 from tests.db.queue_support import queue_rows
+from tests.deadlines import patience
 
 from rota.errors import InvalidInput
 from rota.library import asking
@@ -55,7 +56,7 @@ class Tasks:
         @rota.task(name="nested")
         def nested(n: int) -> int:
             handle = make.enqueue(n)
-            return handle.wait(timeout=10).n
+            return handle.wait(timeout=patience(10)).n
 
         self.make, self.fail, self.drop, self.hang = make, fail, drop, hang
         self.nested = nested
@@ -68,32 +69,34 @@ async def test_results_of_runs_in_this_process(dsn: str, db: Database) -> None:
     async with rota:
         handle = await tasks.make.enqueue(7)
         assert handle.id.startswith("fir_")
-        assert await handle.result(timeout=10) == Made(7, NOW)
+        assert await handle.result(timeout=patience(10)) == Made(7, NOW)
         assert await handle.status() == "succeeded"
         assert await handle.cancel() is False
 
         with pytest.raises(TaskFailed, match="fail: ValueError: no such team") as failed:
-            await (await tasks.fail.enqueue()).result(10)
+            await (await tasks.fail.enqueue()).result(patience(10))
         assert "in fail" in failed.value.traceback
         assert (failed.value.status, failed.value.attempt) == ("dead", 1)
         with pytest.raises(TaskCancelled, match="gone"):
-            await (await tasks.drop.enqueue()).result(10)
+            await (await tasks.drop.enqueue()).result(patience(10))
 
         many = await tasks.make.enqueue_many([(1,), {"n": 2}, 3])
-        assert [each.n for each in await many.results(10)] == [1, 2, 3]
+        assert [each.n for each in await many.results(patience(10))] == [1, 2, 3]
         assert len(many) == 3
-        assert await (await tasks.nested.enqueue(5)).result(20) == 5, "from a task's thread"
+        assert await (await tasks.nested.enqueue(5)).result(patience(20)) == 5, (
+            "from a task's thread"
+        )
 
         running = await tasks.hang.enqueue()
         with pytest.raises(TimeoutError):
             await running.result(timeout=0.05)
         assert await running.cancel("not needed") is True
         with pytest.raises(TaskCancelled, match="not needed"):
-            await running.result(10)
+            await running.result(patience(10))
 
         # Not awaited, it is under way all the same.
         forgotten = tasks.make.enqueue(9)
-        assert (await forgotten.result(10)).n == 9
+        assert (await forgotten.result(patience(10))).n == 9
 
         one = await tasks.hang.options(key="k", delay="1h").enqueue(key="the function's own")
         two = await tasks.hang.options(key="k").enqueue()
@@ -104,7 +107,7 @@ async def test_results_of_runs_in_this_process(dsn: str, db: Database) -> None:
         assert await one.status() == "waiting"
         unknown = Handle[None](rota, tasks.hang.spec, rota.running.tenant.id)
         with pytest.raises(ResultUnknown, match="nothing is known of the run"):
-            await unknown.result(5)
+            await unknown.result(patience(5))
         await one.cancel()
 
 
@@ -120,11 +123,11 @@ async def test_sync_code_in_a_program_that_does_not_run(dsn: str, db: Database) 
         found.append(len(tasks.make.enqueue_many(range(10))))
         found.append(handle.cancel())
         with pytest.raises(TaskCancelled):
-            handle.wait(timeout=10)
+            handle.wait(timeout=patience(10))
 
     thread = threading.Thread(target=script)
     thread.start()
-    await asyncio.to_thread(thread.join, 30)
+    await asyncio.to_thread(thread.join, patience(30))
     assert found == ["waiting", 10, True]
     # And from a loop that is not the one it lives on.
     handle = await tasks.make.enqueue(4, delay="1h")

@@ -18,7 +18,7 @@ from tests.db.queue_support import (
 
 from rota.errors import InvalidInput
 from rota.history import queries
-from rota.queue.finish import Tried, settle
+from rota.queue.complete import AttemptRecord, settle
 
 if TYPE_CHECKING:
     from rota.db import Database
@@ -178,7 +178,7 @@ async def test_every_attempt_is_shown_with_request_and_response(db: Database) ->
     schedule = await make_schedule(db)
     id_ = await fire(db, schedule)
     assert await attempts(db, id_) == []
-    details = Tried(
+    details = AttemptRecord(
         outcome="failed",
         error="HTTP 500",
         request='{"method": "POST", "url": "http://a.example/"}',

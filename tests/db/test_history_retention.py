@@ -1,15 +1,22 @@
-"""Partitions by day (DM9)."""
+"""Partitions by day, and what has none."""
 
 from __future__ import annotations
 
 import asyncio
 from datetime import UTC, date, datetime, timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 from uuid import uuid4
 
-from rota.history import retention
+import pytest
+from tests.db.schedules import Office
+
+from rota.history import retention, sql
+from rota.schedules import audit
+from rota.tenants import answers
 
 if TYPE_CHECKING:
+    from typing import LiteralString
+
     from rota.db import Database, Tx
 
 TODAY = date(2026, 3, 9)
@@ -112,6 +119,73 @@ async def test_what_has_no_partition_is_old_by_when_it_was_recorded(db: Database
         assert await retention.forget(tx, TODAY) == 1
         assert await retention.forget(tx, TODAY) == 0
         assert await tx.fetch_value("SELECT count(*) FROM firings") == 1
+
+
+async def test_the_audit_trail_is_kept_as_long(db: Database) -> None:
+    async with db.transaction() as tx:
+        for at in (TODAY - 40 * DAY, TODAY - 20 * DAY):
+            await tx.execute(
+                "INSERT INTO audit (tenant_id, at, action, actor)"
+                " VALUES (gen_random_uuid(), $1::date, 'created', 'rota')",
+                at,
+            )
+    await retention.sweep(db, TODAY)
+    async with db.transaction() as tx:
+        assert await tx.fetch_value("SELECT count(*) FROM audit") == 1
+
+
+_FILL: dict[str, LiteralString] = {
+    "firings_default": """
+        INSERT INTO firings (id, schedule_id, tenant_id, version, scheduled_for, status,
+                             triggered_by, finished_at)
+        SELECT gen_random_uuid(), gen_random_uuid(), gen_random_uuid(), 1, '2020-01-01', 'dead',
+               'schedule', now() - n * interval '1 s'
+          FROM generate_series(1, $1) AS n
+    """,
+    "attempts_default": """
+        INSERT INTO attempts (firing_id, tenant_id, schedule_id, scheduled_for, attempt, worker,
+                              started_at, finished_at, outcome)
+        SELECT gen_random_uuid(), gen_random_uuid(), gen_random_uuid(), '2020-01-01', 1,
+               gen_random_uuid(), now(), now() - n * interval '1 s', 'failed'
+          FROM generate_series(1, $1) AS n
+    """,
+    "audit": """
+        INSERT INTO audit (tenant_id, at, action, actor)
+        SELECT gen_random_uuid(), now() - ($1 - n) * interval '1 s', 'created', 'rota'
+          FROM generate_series(1, $1) AS n
+    """,
+    "answers": """
+        INSERT INTO answers (tenant_id, key, fingerprint, created_at)
+        SELECT (SELECT min(id::text)::uuid FROM tenants), n::text, '', now() - n * interval '1 s'
+          FROM generate_series(1, $1) AS n
+    """,
+}
+_FORGET: dict[str, LiteralString] = {
+    "firings_default": sql.FORGET_FIRINGS,
+    "attempts_default": sql.FORGET_ATTEMPTS,
+    "audit": audit._FORGET,
+    "answers": answers._FORGET,
+}
+_ROWS = 30_000
+_BATCH = 100
+
+
+@pytest.mark.parametrize("table", sorted(_FILL))
+async def test_a_batch_of_what_is_old_is_found_and_deleted_by_index(
+    db: Database, table: str
+) -> None:
+    """So a batch costs the same, however much is left."""
+    await Office.open(db)
+    async with db.transaction() as tx:
+        await tx.execute(_FILL[table], _ROWS)
+    await db.fetch_alone(cast("LiteralString", f"ANALYZE {table}"))
+    kept = timedelta(seconds=_ROWS - 3 * _BATCH)
+    async with db.transaction() as tx:
+        before = kept if table == "answers" else await tx.fetch_value("SELECT now()") - kept
+        explained = "EXPLAIN " + _FORGET[table]
+        plan = "\n".join(row[0] for row in await tx.fetch(explained, before, _BATCH))
+        assert "Seq Scan" not in plan, plan
+        assert await tx.execute(_FORGET[table], before, _BATCH) == _BATCH
 
 
 async def test_several_processes_may_sweep_at_once(db: Database) -> None:

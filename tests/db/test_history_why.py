@@ -10,12 +10,16 @@ from tests.db.queue_support import database_now, ended, fire, make_schedule, som
 
 from rota import ids
 from rota.history.why import why
-from rota.queue.finish import settle
+from rota.queue.complete import settle
+from rota.schedules import list as listing
+from rota.schedules import update
+from rota.tenants import administer
 
 if TYPE_CHECKING:
-    from rota.db import Database
+    from rota.db import Database, Tx
     from rota.history.why import Why
     from rota.schedules.schedule import Schedule
+    from rota.tenants.tenant import Tenant
 
 MINUTE = timedelta(minutes=1)
 
@@ -29,6 +33,12 @@ _RUN = """
 async def ask(db: Database, schedule: Schedule, at: datetime) -> Why:
     async with db.transaction(read_only=True) as tx:
         return await why(tx, schedule, at)
+
+
+async def tenant_of(tx: Tx, schedule: Schedule) -> Tenant:
+    found = await administer.find(tx, schedule.tenant_id)
+    assert found is not None
+    return found
 
 
 async def last_slot(db: Database) -> datetime:
@@ -115,3 +125,46 @@ async def test_an_instant_may_be_given_in_any_zone(db: Database) -> None:
     await fire(db, schedule, slot)
     there = slot.astimezone(timezone(timedelta(hours=5, minutes=30)))
     assert (await ask(db, schedule, there)).at == slot
+
+
+async def test_a_pause_of_now_does_not_explain_a_slot_that_has_lost_its_record(
+    db: Database,
+) -> None:
+    schedule, slot = await made(db), await last_slot(db)
+    async with db.transaction(actor="cli:1a2b") as tx:
+        await update.pause(tx, await tenant_of(tx, schedule), schedule.id)
+    answer = await ask(db, schedule, slot)
+    assert answer.outcome == "unrecorded"
+    assert "although the schedule was active" in answer.sentence
+
+
+async def test_a_slot_that_passed_while_paused_names_the_pause_though_it_is_active_now(
+    db: Database,
+) -> None:
+    schedule, slot = await made(db), await last_slot(db)
+    async with db.transaction(actor="cli:1a2b") as tx:
+        await update.pause(tx, await tenant_of(tx, schedule), schedule.id)
+    async with db.transaction(actor="dashboard:operator") as tx:
+        await update.resume(tx, await tenant_of(tx, schedule), schedule.id)
+        # As if that had been hours ago.
+        await tx.execute("UPDATE audit SET at = at - interval '2 h' WHERE action = 'paused'")
+        await tx.execute("UPDATE audit SET was_since = was_since - interval '2 h'")
+        await tx.execute("DELETE FROM firings")
+    answer = await ask(db, schedule, slot - 30 * MINUTE)
+    assert answer.outcome == "paused"
+    assert "on the command line (key 1a2b), until" in answer.sentence
+    assert (await ask(db, schedule, slot - 180 * MINUTE)).outcome == "unrecorded"
+
+
+async def test_a_slot_of_an_earlier_trigger_is_judged_by_that_trigger(db: Database) -> None:
+    schedule, slot = await made(db), await last_slot(db)
+    async with db.transaction() as tx:
+        tenant = await tenant_of(tx, schedule)
+        await update.update(tx, tenant, schedule.id, {"cron_expr": "0 0 1 1 *"})
+    async with db.transaction() as tx:
+        found = await listing.find(tx, tenant.id, schedule.id)
+    assert found is not None
+    answer = await ask(db, found.schedule, slot)
+    assert answer.outcome == "unrecorded"  # every minute was a slot then
+    answer = await ask(db, found.schedule, slot - timedelta(seconds=53))
+    assert "as it was defined then" in answer.sentence

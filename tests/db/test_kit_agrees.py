@@ -6,6 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING, Any
 
 from tests.db.library_kit import program
+from tests.deadlines import patience
 
 from rota import Context, Discard, Retry, Rota
 from rota.testing import TestKit
@@ -98,7 +99,7 @@ async def test_the_kit_and_the_engine_agree_about_every_end(dsn: str, db: Databa
     )
     saga = [run for run in kit.runs if run.step is not None]
     kit.close()
-    async with rota, asyncio.timeout(20):
+    async with rota, asyncio.timeout(patience(20)):
         ended: asyncio.Queue[FiringFinished] = asyncio.Queue()
         rota.running.bus.subscribe(FiringFinished, ended.put_nowait)
         await begin()

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from uuid import UUID
 
-    from rota.db import Tx
     from rota.leases import Node
 
 LONG_AGO = timedelta(hours=1)
@@ -145,8 +144,7 @@ async def test_a_node_whose_session_is_gone_loses_its_shards_before_they_run_out
         node = killed.node
     async with member(db) as other:
         # Its row is back, as if it had been killed instead of leaving.
-        async with db.transaction() as tx:
-            await sql.beat(tx, node)
+        await sql.beat(db, node)
         await other.elector.run_once()
         assert not other.shards, "it was heard of a moment ago: it may make a new session"
         await write(db, "UPDATE nodes SET seen_at = now() - interval '2 s' WHERE id = $1", node.id)
@@ -186,8 +184,10 @@ async def test_a_slow_answer_shortens_the_trust_and_never_stretches_it(
     clock = ManualClock(datetime(2026, 1, 1, tzinfo=UTC))
     renew = sql.renew
 
-    async def slow(tx: Tx, node: Node, held: Mapping[int, int], *, ttl: timedelta) -> set[int]:
-        renewed = await renew(tx, node, held, ttl=ttl)
+    async def slow(
+        db: Database, node: Node, held: Mapping[int, int], *, ttl: timedelta
+    ) -> set[int]:
+        renewed = await renew(db, node, held, ttl=ttl)
         await clock.advance(timedelta(seconds=9))
         return renewed
 
@@ -231,16 +231,16 @@ async def test_a_pass_that_fails_is_published_and_the_next_one_follows(
 ) -> None:
     survey, calls = sql.survey, 0
 
-    async def failing_once(tx: Tx, *, ttl: timedelta, grace: timedelta) -> sql.Survey:
+    async def failing_once(db: Database, *, ttl: timedelta, grace: timedelta) -> sql.Survey:
         nonlocal calls
         calls += 1
         if calls == 1:
             raise RuntimeError("a survey that fails")
-        return await survey(tx, ttl=ttl, grace=grace)
+        return await survey(db, ttl=ttl, grace=grace)
 
     monkeypatch.setattr(sql, "survey", failing_once)
     async with member(db) as shaken:
-        running = asyncio.create_task(shaken.elector.run())
+        running = asyncio.create_task(shaken.elector.service().run())
         await shaken.heard.wait_for(LeaseTaken)
         running.cancel()
         with pytest.raises(asyncio.CancelledError):

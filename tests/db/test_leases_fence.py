@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.db.leases_kit import SHARDS, fences, member, write
+from tests.deadlines import patience
 
 from rota.errors import TemporaryError
 from rota.leases import FenceLost, Lease, hold
@@ -50,7 +51,7 @@ async def test_a_renewal_does_not_wait_for_a_firing(db: Database) -> None:
         async with db.transaction() as firing:
             await hold(firing, holder.elector.held())
             before = {each.shard: each.trusted_until for each in holder.elector.held()}
-            async with asyncio.timeout(2):
+            async with asyncio.timeout(patience(2)):
                 await holder.elector.run_once()
             assert all(each.trusted_until > before[each.shard] for each in holder.elector.held())
 
@@ -60,7 +61,7 @@ async def test_giving_up_does_not_wait_for_a_firing(db: Database) -> None:
         await holder.elector.run_once()
         async with db.transaction() as firing:
             await hold(firing, holder.elector.held())
-            async with asyncio.timeout(2):
+            async with asyncio.timeout(patience(2)):
                 await holder.elector.resign()
 
 
@@ -73,7 +74,7 @@ async def test_a_take_over_waits_for_a_firing_and_for_no_longer(db: Database) ->
         async with db.transaction() as firing:
             await hold(firing, in_flight)
             # All but the one in flight change hands; and nobody waits for it in line.
-            async with asyncio.timeout(2):
+            async with asyncio.timeout(patience(2)):
                 await new.elector.run_once()
             assert new.shards == set(range(SHARDS)) - {9}
         await new.elector.run_once()
@@ -101,7 +102,7 @@ async def test_who_freezes_before_a_statement_is_run_holds_up_its_successor_for_
                 await driver.prepare("SELECT 1 AS never_run")
                 await new.elector.run_once()
                 assert new.shards == set(range(SHARDS)) - {9}
-                async with asyncio.timeout(4):
+                async with asyncio.timeout(patience(4)):
                     while 9 not in new.shards:
                         await new.elector.run_once()
                 await firing.execute("SELECT 1")

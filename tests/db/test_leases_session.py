@@ -10,15 +10,15 @@ import sys
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-import pytest
 from tests.db.leases_kit import SHARDS, member
 from tests.db.queue_support import fire, make_schedule, take
+from tests.deadlines import Strain, patience
 
 from rota.clock import SystemClock
 from rota.events import Bus, Recorder
 from rota.leases import LeaseTaken, Node, NodeSession, SessionLost, SessionMade
 from rota.leases.node import LOCK_CLASS
-from rota.queue.rescue import gone_workers
+from rota.leases.sql import declare_gone
 
 if TYPE_CHECKING:
     from rota.db import Database
@@ -46,7 +46,7 @@ _SCHEDULER = """if True:
         node, bus = Node.start(["scheduler"]), Bus()
         heard = Recorder(bus)
         async with NodeSession(db.dsn, node) as session:
-            running = asyncio.create_task(Elector(db, session, node, bus=bus).run())
+            running = asyncio.create_task(Elector(db, session, node, bus=bus).service().run())
             await heard.wait_for(LeaseTaken)
             print("taken", flush=True)
             await running
@@ -80,18 +80,17 @@ async def test_a_node_has_a_row_and_a_lock_while_it_is_there(dsn: str, db: Datab
 
 
 async def test_a_node_that_leaves_with_claims_is_seen_to_be_gone(dsn: str, db: Database) -> None:
-    """QW13: somebody has them a moment later, and not when they run out."""
+    """Somebody has them a moment later, and not when they run out."""
     node = Node.start(["worker"])
     async with NodeSession(dsn, node) as session:
         await session.made.wait()
         await fire(db, await make_schedule(db))
         assert len(await take(db, node.id)) == 1
         async with db.transaction() as tx:
-            assert await gone_workers(tx) == frozenset()
-    async with db.transaction() as tx, asyncio.timeout(10):
-        while not (gone := await gone_workers(tx)):
+            assert await declare_gone(tx, [node.id], silent_for=timedelta(minutes=1)) == 0
+    async with db.transaction() as tx, asyncio.timeout(patience(10)):
+        while not await declare_gone(tx, [node.id], silent_for=timedelta(minutes=1)):
             pass
-        assert gone == {node.id}
 
 
 async def test_a_session_that_is_lost_is_made_again(dsn: str, db: Database) -> None:
@@ -117,7 +116,7 @@ async def test_a_new_session_has_the_lock_while_the_server_still_sees_the_old_on
     """The old one may be a dead connection that nobody has noticed yet: no gap in between."""
     node = Node.start(["worker"])
     async with NodeSession(dsn, node) as old, NodeSession(dsn, node) as new:
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(patience(10)):
             await old.made.wait()
             await new.made.wait()
         assert await locks(db, node) == 2
@@ -135,7 +134,7 @@ async def test_without_a_database_a_session_says_so_and_tries_on() -> None:
 
 async def test_a_workers_session_says_that_it_is_there(dsn: str, db: Database) -> None:
     node = Node.start(["worker"])
-    async with NodeSession(dsn, node, ping_interval=timedelta(milliseconds=10)) as session:
+    async with NodeSession(dsn, node, idle_interval=timedelta(milliseconds=10)) as session:
         await session.made.wait()
         async with db.transaction() as tx:
             first = await tx.fetch_value("SELECT seen_at FROM nodes WHERE id = $1", node.id)
@@ -148,19 +147,18 @@ async def test_a_workers_session_says_that_it_is_there(dsn: str, db: Database) -
         assert later > first
 
 
-@pytest.mark.timeout(60)
 async def test_a_killed_scheduler_is_replaced_within_two_seconds(dsn: str, db: Database) -> None:
     """F1, F16: kill -9, noticed by the session it takes along and not by the end of its leases."""
     child = await asyncio.to_thread(_start, dsn)
     try:
         async with member(db) as survivor:
-            running = asyncio.create_task(survivor.elector.run())
+            running = asyncio.create_task(survivor.elector.service().run())
             # Wait until the two have parted the shards, so that both are at work.
             await survivor.heard.wait_for(
                 LeaseTaken, where=lambda _: len(survivor.heard.all(LeaseTaken)) == SHARDS // 2
             )
             clock = SystemClock()
-            killed_at = clock.monotonic()
+            strain, killed_at = Strain(), clock.monotonic()
             os.kill(child.pid, signal.SIGKILL)
             await survivor.heard.wait_for(
                 LeaseTaken, where=lambda _: len(survivor.heard.all(LeaseTaken)) == SHARDS
@@ -168,8 +166,7 @@ async def test_a_killed_scheduler_is_replaced_within_two_seconds(dsn: str, db: D
             took = clock.monotonic() - killed_at
             running.cancel()
             assert survivor.shards == set(range(SHARDS))
-            # Two seconds are the promise; the rest is for a machine that does other things too.
-            assert took < 4
+            assert took < 2 + strain.seconds
     finally:
         child.kill()
         child.communicate()

@@ -10,7 +10,7 @@ from tests.db.library_kit import Deploy, program, report, schedules
 
 from rota.library.errors import ForeignKey, InvalidDeclaration
 from rota.library.events import DeclarationWaits, SchedulesLeft
-from rota.schedules import service
+from rota.schedules import create, pause, update
 from rota.tenants import service as tenants
 
 if TYPE_CHECKING:
@@ -59,13 +59,23 @@ async def test_a_change_of_the_code_changes_that_schedule_alone(
     assert second["hourly"]["writer"] == first["hourly"]["writer"]
 
 
+async def test_several_changes_of_the_code_are_one_transaction(
+    db: Database, deploy: Deploy
+) -> None:
+    """Which locks the timers of all of them before it changes the first (`lock_order`)."""
+    await deploy.run(report(NINE), report("1h", "hourly"), report("2h", "other"))
+    await deploy.run(report(TEN), report("3h", "hourly"), prune=True)
+    rows = await schedules(db)
+    assert {key: row["version"] for key, row in rows.items()} == {"report": 2, "hourly": 2}
+
+
 async def test_a_pause_by_its_owner_stays_over_restarts_and_changes(
     db: Database, deploy: Deploy
 ) -> None:
     await deploy.run(report(NINE))
     row = (await schedules(db))["report"]
     async with db.transaction() as tx:
-        await service.pause(tx, await tenants.default_tenant(tx), row["id"])
+        await pause.pause(tx, await tenants.default_tenant(tx), row["id"])
     await deploy.run(report(NINE))
     assert (await schedules(db))["report"]["status"] == "paused"
     await deploy.run(report(TEN))
@@ -78,7 +88,7 @@ async def test_an_edit_by_hand_stays_until_the_code_changes(db: Database, deploy
     row = (await schedules(db))["report"]
     async with db.transaction() as tx:
         tenant = await tenants.default_tenant(tx)
-        await service.update(tx, tenant, row["id"], {"text": "every day at 3pm"})
+        await update.update(tx, tenant, row["id"], {"text": "every day at 3pm"})
     await deploy.run(report(NINE))
     assert (await schedules(db))["report"]["text"] == "every day at 3pm"
     await deploy.run(report(TEN))
@@ -89,7 +99,7 @@ async def test_what_was_deleted_by_hand_is_made_again(db: Database, deploy: Depl
     await deploy.run(report(NINE))
     row = (await schedules(db))["report"]
     async with db.transaction() as tx:
-        await service.delete(tx, await tenants.default_tenant(tx), row["id"])
+        await update.delete(tx, await tenants.default_tenant(tx), row["id"])
     await deploy.run(report(NINE))
     assert (await schedules(db))["report"]["id"] != row["id"]
 
@@ -99,7 +109,7 @@ async def test_one_made_by_hand_before_is_taken_over(db: Database, deploy: Deplo
     async with db.transaction() as tx:
         tenant = await tenants.default_tenant(tx)
         fields = {"key": "report", "text": "every day at 3pm", "job_type": "old"}
-        made = await service.create(tx, tenant, fields, shards=64)
+        made = await create.create(tx, tenant, fields, shards=64)
     await deploy.run(report(NINE))
     row = (await schedules(db))["report"]
     assert (row["id"], row["text"]) == (made.schedule.id, NINE)
@@ -241,3 +251,18 @@ async def test_a_new_version_of_the_same_code_is_known_as_such(
     await deploy.start(old, version=3)
     await deploy.start(new, version=2)
     assert await deploy.text() == NINE
+
+
+async def test_the_audit_trail_names_the_program_that_declares(
+    db: Database, deploy: Deploy
+) -> None:
+    await deploy.run(report(NINE))
+    await deploy.run(report(TEN))
+    async with db.transaction() as tx:
+        rows = await tx.fetch(
+            "SELECT a.action, a.actor FROM audit a JOIN schedules s ON s.id = a.schedule_id"
+            " WHERE s.key = 'report' ORDER BY a.id"
+        )
+        by = await tx.fetch_value("SELECT created_by FROM schedules WHERE key = 'report'")
+    assert [tuple(row) for row in rows] == [("created", "code:billing"), ("edited", "code:billing")]
+    assert by == "code:billing"

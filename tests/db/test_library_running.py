@@ -12,6 +12,7 @@ from litestar import Litestar, get
 from litestar.testing import AsyncTestClient
 from starlette.applications import Starlette
 from tests.db.library_kit import RULES, program
+from tests.deadlines import patience
 
 from rota import Context, Rota, TaskFailed
 from rota.errors import InvalidConfig
@@ -44,7 +45,7 @@ async def test_schedules_run_on_the_loop_and_in_threads_of_the_program(dsn: str)
         note(f"thread, attempt {context.attempt}")
 
     seen: dict[str, bool] = {}
-    async with rota, asyncio.timeout(20):
+    async with rota, asyncio.timeout(patience(20)):
         assert rota.is_running
         while len(seen) < 2:
             name, here = await ran.get()
@@ -96,7 +97,7 @@ async def test_what_follows_another_is_told_of_it_if_it_asks(dsn: str) -> None:
     async def curious(after: dict[str, Any]) -> None:
         told.put_nowait(after["result"])
 
-    async with rota, asyncio.timeout(20):
+    async with rota, asyncio.timeout(patience(20)):
         await extract.enqueue("users")
         heard = [await told.get(), await told.get()]
     assert {"users": 7} in heard
@@ -115,7 +116,7 @@ async def test_what_fails_for_good_is_in_the_programs_log(
     async with rota:
         handle = await broken.enqueue(1)
         with pytest.raises(TaskFailed, match="ZeroDivisionError"):
-            await handle.result(timeout=20)
+            await handle.result(timeout=patience(20))
     said = [record.getMessage() for record in caplog.records if record.levelname == "ERROR"]
     assert len(said) == 1
     assert said[0].startswith(f"broken failed for good ({handle.id}): ZeroDivisionError")
@@ -132,7 +133,7 @@ async def test_a_process_may_only_enqueue(dsn: str, db: Database) -> None:
             await web.declare()
         handle = await _double(web).enqueue(21)
         async with worker:
-            assert await handle.result(timeout=10) == 42
+            assert await handle.result(timeout=patience(10)) == 42
 
 
 async def test_no_first_key_is_made_where_nobody_would_see_it(dsn: str, db: Database) -> None:
@@ -176,7 +177,7 @@ async def test_litestar_runs_it_as_its_lifespan(dsn: str) -> None:
     @get("/")
     async def ask() -> dict[str, int]:
         handle = await _double(rota).enqueue(4)
-        return {"result": await handle.result(timeout=10)}
+        return {"result": await handle.result(timeout=patience(10))}
 
     app = Litestar([ask], lifespan=[rota.lifespan], openapi_config=None, logging_config=None)
     async with AsyncTestClient(app) as client:

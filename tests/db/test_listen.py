@@ -6,8 +6,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from rota.backoff import Backoff
 from rota.clock import ManualClock
-from rota.db import Backoff, Cause, Database, Listener, Notice, Subscription, Wake
+from rota.db import Cause, Database, Listener, Notice, Subscription, Wake
 
 LONG = timedelta(minutes=5)
 QUICK = Backoff(first_interval=timedelta(milliseconds=1), max_interval=timedelta(milliseconds=20))

@@ -1,17 +1,22 @@
 """Ends and changes of schedules lock the same rows, and never wait for each other in a circle.
 
-Each test stops the one half-way, by a row that somebody else has, lets the other run into it, and
-lets both go: where they lock in different orders, PostgreSQL ends one of them after a second. There
-are no second tries here, so that would be a `Conflict`.
+The order is a page: docs/lock-order.md. `tests/db/lock_order.py` watches it in every test of this
+folder; at the end of this file it is shown to notice what is wrong.
+
+Each of the other tests stops the one half-way, by a row that somebody else has, lets the other run
+into it, and lets both go: where they lock in different orders, PostgreSQL ends one of them after a
+second. There are no second tries here, so that would be a `Conflict`.
 """
 
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, LiteralString
 from uuid import UUID
 
 import pytest
+from tests.db.firing_kit import fleet
+from tests.db.lock_order import ORDER, taken, watched
 from tests.db.queue_support import (
     SECOND,
     database_now,
@@ -24,12 +29,16 @@ from tests.db.queue_support import (
     take,
 )
 from tests.db.schedules import Office
+from tests.deadlines import patience
 
-from rota.queue.chains import Chains
-from rota.queue.extend import release, release_strays
-from rota.queue.finish import settle
-from rota.schedules import service, together
-from rota.schedules.together import Wish
+from rota.queue import replay
+from rota.queue.complete import settle
+from rota.queue.dependents import Upstreams
+from rota.queue.heartbeat import release, release_strays
+from rota.schedules import bulk_pause, pause, update
+from rota.schedules.bulk_pause import PauseRequest
+from rota.schedules.replay import replay_many
+from rota.service import ServiceDelayed, ServiceFailed
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
@@ -82,14 +91,14 @@ async def one_into_the_other(
 ) -> None:
     """Run the first until it waits for this row, then the second until it waits or is done; then
     let both go."""
-    async with asyncio.timeout(20), asyncio.TaskGroup() as group, db.transaction() as tx:
+    async with asyncio.timeout(patience(20)), asyncio.TaskGroup() as group, db.transaction() as tx:
         await tx.fetch("SELECT FROM queue WHERE id = $1 FOR UPDATE", stopped_at)
         one = group.create_task(in_a_transaction(db, first))
         await until_waits(tx, one, 1)
         await until_waits(tx, group.create_task(in_a_transaction(db, second)), 2)
 
 
-async def until_waits(tx: Tx, task: asyncio.Task[None], count: int) -> None:
+async def until_waits(tx: Tx, task: asyncio.Task[Any], count: int) -> None:
     """Until so many sessions wait for a lock, or the task is done and will not."""
     while not task.done() and count > await tx.fetch_value(
         "SELECT count(*) FROM pg_stat_activity "
@@ -100,8 +109,8 @@ async def until_waits(tx: Tx, task: asyncio.Task[None], count: int) -> None:
 
 def pausing(office: Office, schedule: Schedule, how: str) -> Callable[[Tx], Awaitable[Any]]:
     if how == "one":
-        return lambda tx: service.pause(tx, office.tenant, schedule.id)
-    return lambda tx: together.pause_some(tx, Wish(tenant_id=office.tenant.id))
+        return lambda tx: pause.pause(tx, office.tenant, schedule.id)
+    return lambda tx: bulk_pause.pause_some(tx, PauseRequest(tenant_id=office.tenant.id))
 
 
 async def on_demand(office: Office) -> Schedule:
@@ -154,7 +163,7 @@ async def test_an_edit_beside_a_worker_that_gives_back(office: Office, how: str)
     await one_into_the_other(
         db,
         give_back,
-        lambda tx: service.update(tx, office.tenant, schedule.id, {"priority": 3}),
+        lambda tx: update.update(tx, office.tenant, schedule.id, {"priority": 3}),
         stopped_at=claims[ROWS // 2].id,
     )
     rows = await queue_rows(db)
@@ -169,7 +178,7 @@ async def test_a_pause_of_all_beside_an_end_that_is_followed(office: Office) -> 
     first = await office.create(name="first", key="first")
     await office.create(name="second", key="second", interval=None, after="first")
     elsewhere = await make_schedule(db)
-    chains = Chains()
+    upstreams = Upstreams()
 
     async def claimed() -> list[Claim]:
         await office.enqueue(first)
@@ -182,25 +191,176 @@ async def test_a_pause_of_all_beside_an_end_that_is_followed(office: Office) -> 
     me = some_worker()
     before = [ended(each) for each in await claimed()]
     async with db.transaction() as tx:
-        await settle(tx, me, before, chains)
+        await settle(tx, me, before, upstreams)
     ends = [ended(each) for each in await claimed()]
     assert len(ends) == 2
 
     await one_into_the_other(
         db,
-        lambda tx: settle(tx, me, ends, chains),
-        lambda tx: together.pause_some(tx, Wish(tenant_id=office.tenant.id)),
+        lambda tx: settle(tx, me, ends, upstreams),
+        lambda tx: bulk_pause.pause_some(tx, PauseRequest(tenant_id=office.tenant.id)),
         stopped_at=ends[1].claim.id,
     )
     rows = await firing_rows(db)
     assert all(rows[each.claim.id]["status"] == "succeeded" for each in ends)
 
 
-async def test_chains_that_are_no_more_are_forgotten(office: Office) -> None:
+async def test_upstreams_without_dependents_are_forgotten(office: Office) -> None:
     db = office.db
     schedule = await office.create(name="first", key="first")
-    chains = Chains()
-    chains.saw([schedule.id])
+    upstreams = Upstreams()
+    upstreams.add([schedule.id])
     async with db.transaction() as tx:
-        await chains.lock(tx, [schedule.id])
-    assert not chains._followed
+        await upstreams.lock_dependents(tx, [schedule.id])
+    assert not upstreams._ids
+
+
+async def test_a_bulk_replay_beside_an_edit_of_what_a_schedule_follows(office: Office) -> None:
+    """Each has a lock of its tenant, one before the schedules' rows and one after them."""
+    db = office.db
+    schedule = await office.create(name="first", key="first", interval=None, on_demand=True)
+    await office.enqueue(schedule)
+    me = some_worker()
+    [claim] = await take(db, me, lanes=("default",))
+    async with db.transaction() as tx:
+        await settle(tx, me, [ended(claim, "dead")])
+    chosen, go = asyncio.Event(), asyncio.Event()
+
+    async def replay_all(tx: Tx) -> None:
+        dead = await replay.dead(
+            tx, office.tenant.id, schedule_id=None, since=None, until=None, limit=10
+        )
+        chosen.set()
+        await go.wait()
+        await replay_many(tx, office.tenant, dead)
+
+    async def edit(tx: Tx) -> None:
+        changes = {"on_demand": None, "after": "second"}
+        await update.update(tx, office.tenant, schedule.id, changes)
+
+    async with asyncio.timeout(20), asyncio.TaskGroup() as group:
+        group.create_task(in_a_transaction(db, replay_all))
+        await chosen.wait()
+        editing = group.create_task(in_a_transaction(db, edit))
+        async with db.transaction() as tx:
+            await until_waits(tx, editing, 1)
+        go.set()
+    [row] = await office.queue(schedule)
+    assert row["replay_of"] == claim.id
+
+
+LOCK_TIMERS = "SELECT FROM timers WHERE schedule_id = ANY ($1::uuid[]) ORDER BY 1 FOR UPDATE"
+LOCK_QUEUE = "SELECT FROM queue WHERE schedule_id = ANY ($1::uuid[]) ORDER BY id FOR UPDATE"
+SET_TIMERS = "UPDATE timers SET fired = 0 WHERE schedule_id = ANY ($1::uuid[])"
+ONE, OTHER = UUID(int=1), UUID(int=2)
+
+
+async def seen(db: Database, *statements: tuple[LiteralString, list[UUID]]) -> list[str]:
+    """What the watch says of a transaction of the program that runs these."""
+    with watched() as order:
+        async with db.transaction() as tx:
+            for statement, ids in statements:
+                order.run(tx, statement, (ids,))
+    return [each.partition(":")[0] for each in order.violations]
+
+
+async def test_the_watch_notices_a_transaction_that_locks_out_of_order(db: Database) -> None:
+    assert await seen(db, (LOCK_QUEUE, [ONE]), (LOCK_TIMERS, [ONE])) == ["locks timers after queue"]
+    assert await seen(db, (LOCK_TIMERS, [ONE]), (LOCK_QUEUE, [ONE]), (SET_TIMERS, [OTHER])) == [
+        "locks timers after queue"
+    ]
+    assert await seen(db, ("DELETE FROM queue", []), ("UPDATE schedules SET fired = 0", [])) == [
+        "locks schedules after queue"
+    ]
+
+
+async def test_the_watch_lets_a_transaction_change_what_it_has_locked(db: Database) -> None:
+    both = [ONE, OTHER]
+    assert not await seen(db, (LOCK_TIMERS, both), (LOCK_QUEUE, both), (SET_TIMERS, [OTHER]))
+
+
+async def test_the_watch_wants_an_order_where_several_rows_are_locked(db: Database) -> None:
+    statement = "SELECT FROM timers WHERE schedule_id = ANY ($1::uuid[]) FOR UPDATE"
+    assert await seen(db, (statement, [ONE])) == ["locks several rows of timers in no order"]
+
+
+async def test_the_watch_sees_the_statements_that_the_program_runs(office: Office) -> None:
+    """A pause, step by step: it would be noticed if one of these were not recognised."""
+    schedule = await office.create()
+    locked: list[str] = []
+    with watched() as order:
+        run = order.run
+
+        def noting(tx: Tx, statement: str, args: tuple[object, ...]) -> None:
+            locked.extend(sorted(taken(statement).waits, key=ORDER.index))
+            run(tx, statement, args)
+
+        order.run = noting
+        async with office.db.transaction() as tx:
+            await pause.pause(tx, office.tenant, schedule.id)
+    assert [each for at, each in enumerate(locked) if each not in locked[:at]] == [
+        "timers",
+        "schedules",
+        "queue",
+    ]
+
+
+_REVERSE: LiteralString = """
+    UPDATE timers t
+       SET scheduled_for = now() - x.n * interval '1 s', due_at = now() - x.n * interval '1 s'
+      FROM (SELECT schedule_id, row_number() OVER (ORDER BY schedule_id) AS n FROM timers) AS x
+     WHERE t.schedule_id = x.schedule_id
+"""
+
+
+async def test_a_batch_beside_a_pause_of_all(office: Office) -> None:
+    """Firing locks the timers of a batch by id, in whatever order they are due."""
+    db = office.db
+    async with fleet(db) as engine:
+        now = await engine.now()
+        anchor_at = now - 1_800 * SECOND
+        made = sorted([await engine.add(slot=now, anchor_at=anchor_at) for _ in range(20)])
+        async with db.transaction() as tx:
+            await tx.execute(_REVERSE)
+        pause = PauseRequest(tenant_id=UUID("00000000-0000-0000-0000-00000000000a"))
+        async with (
+            asyncio.timeout(patience(20)),
+            asyncio.TaskGroup() as group,
+            db.transaction() as tx,
+        ):
+            await tx.fetch("SELECT FROM timers WHERE schedule_id = $1 FOR UPDATE", made[10])
+            firing = group.create_task(engine.scheduler.run_once())
+            await until_waits(tx, firing, 1)
+            pausing = group.create_task(
+                in_a_transaction(db, lambda tx: bulk_pause.pause_some(tx, pause))
+            )
+            await until_waits(tx, pausing, 2)
+        assert firing.result().counts.fired == 20
+        assert {await engine.status(each) for each in made} == {"paused"}
+
+
+async def test_a_batch_that_cancels_beside_a_pause_of_all(office: Office) -> None:
+    """Firing locks all timers of a batch before it locks what it cancels."""
+    db = office.db
+    async with fleet(db) as engine:
+        slot = await engine.now() - SECOND
+        replaced = await engine.add(slot=slot, overlap_policy="cancel_previous")
+        others = [await engine.add(slot=slot, overlap_policy="allow") for _ in range(20)]
+        live = await engine.live(replaced)
+        pause = PauseRequest(tenant_id=UUID("00000000-0000-0000-0000-00000000000a"))
+        async with (
+            asyncio.timeout(patience(20)),
+            asyncio.TaskGroup() as group,
+            db.transaction() as tx,
+        ):
+            await tx.fetch("SELECT FROM queue WHERE id = $1 FOR UPDATE", live)
+            firing = group.create_task(engine.scheduler.run_once())
+            await until_waits(tx, firing, 1)
+            pausing = group.create_task(
+                in_a_transaction(db, lambda tx: bulk_pause.pause_some(tx, pause))
+            )
+            await until_waits(tx, pausing, 2)
+        assert not engine.member.heard.all(ServiceDelayed)
+        assert not engine.member.heard.all(ServiceFailed)
+        assert firing.result().counts.fired == 21
+        assert {await engine.status(each) for each in (replaced, *others)} == {"paused"}

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import subprocess
 import sys
+from datetime import timedelta
+from typing import LiteralString, cast
+from uuid import uuid4
 
 import asyncpg  # pyright: ignore[reportMissingTypeStubs]
 import pytest
@@ -13,6 +17,7 @@ from tests.db.logins import as_login, make_login
 from rota.db import Database, installation, migrate
 from rota.db.migrate import Applied, Migration, still_to_apply
 from rota.errors import MigrationError
+from rota.tenants import sql as tenants_sql
 
 FIRST = Migration(1, "first", "CREATE TABLE first (id integer)")
 SECOND = Migration(2, "second", "CREATE TABLE second (id integer)")
@@ -58,6 +63,78 @@ async def test_a_schema_made_by_an_administrator_is_used_by_a_role_that_cannot_m
     await make_login(empty_db, "rota_test_guest", member=True)
     async with await Database.open(as_login(empty_dsn, "rota_test_guest")) as db:
         assert list(await migrate.apply(db)) == migrate.known()
+
+
+_FUNCTIONS: LiteralString = """
+    SELECT p.oid::regprocedure::text, pg_get_functiondef(p.oid), p.proacl::text
+      FROM pg_proc p WHERE p.pronamespace = 'rota'::regnamespace ORDER BY 1
+"""
+
+
+async def test_the_functions_of_a_new_database_are_those_of_the_files(db: Database) -> None:
+    """All of them, and re-creating them changes neither text nor rights."""
+    named = {
+        name
+        for text in migrate.functions().values()
+        for name in re.findall(r"^CREATE OR REPLACE FUNCTION (\w+)\(", text, re.MULTILINE)
+    }
+    async with db.transaction() as tx:
+        before = [tuple(row) for row in await tx.fetch(_FUNCTIONS)]
+        for text in migrate.functions().values():
+            await tx.execute(cast("LiteralString", text))
+        after = [tuple(row) for row in await tx.fetch(_FUNCTIONS)]
+    assert before == after
+    assert {row[0].partition("(")[0] for row in after} == named
+
+
+def test_a_change_of_a_function_comes_with_a_migration() -> None:
+    """Only a new migration re-creates the functions in databases that there are."""
+    said = [
+        digest
+        for each in migrate.known()
+        for digest in re.findall(r"^-- functions: (\w+)$", each.sql, re.MULTILINE)
+    ]
+    wrong = f"end a new migration with the line\n-- functions: {migrate.functions_digest()}"
+    assert said[-1] == migrate.functions_digest(), wrong
+
+
+async def test_a_program_without_new_migrations_leaves_the_functions_alone(db: Database) -> None:
+    """An earlier program that starts during a rolling upgrade does not put its functions back."""
+    async with db.transaction() as tx:
+        await tx.execute(
+            "CREATE OR REPLACE FUNCTION is_queue_empty() RETURNS boolean LANGUAGE sql"
+            " AS 'SELECT NULL::boolean'"
+        )
+    await migrate.apply(db)
+    async with db.transaction() as tx:
+        assert await tx.fetch_value("SELECT is_queue_empty()") is None
+
+
+async def test_foreign_keys_are_added_to_a_database_with_rows(empty_db: Database) -> None:
+    """Also to one in which a timer has lost its schedule; timers of schedules stay."""
+    old = [each for each in migrate.known() if each.number <= 33]
+    await migrate.apply(empty_db, migrations=old)
+    async with empty_db.transaction() as tx:
+        await tenants_sql.make_tenant(tx, uuid4(), "default", timedelta(seconds=1))
+        await tx.execute(
+            """INSERT INTO schedules
+                   (id, tenant_id, key, name, status, shard, anchor_at, definition)
+               SELECT id, id, 'k', 'n', 'active', 0, now(), '{}' FROM tenants"""
+        )
+        await tx.execute("SET LOCAL rota.making = 'on'")
+        await tx.execute(
+            """INSERT INTO timers (schedule_id, shard, scheduled_for, due_at, version)
+               SELECT id, 0, now(), now(), 1 FROM tenants
+                UNION ALL SELECT gen_random_uuid(), 0, now(), now(), 1"""
+        )
+        assert await tx.fetch_value("SELECT count(*) FROM timers") == 2
+    await migrate.apply(empty_db)
+    async with empty_db.transaction() as tx:
+        assert await tx.fetch_value("SELECT count(*) FROM timers") == 1
+        assert await tx.fetch_value(
+            "SELECT bool_and(convalidated) FROM pg_constraint WHERE conname = ANY ($1)",
+            ["schedules_tenant_id_fkey", "timers_schedule_id_fkey"],
+        )
 
 
 async def test_eight_tasks_at_once_apply_each_migration_once(empty_db: Database) -> None:

@@ -11,7 +11,7 @@ from tests.db.schedules import Office
 
 from rota.events import Bus, Event
 from rota.history.why import why
-from rota.schedules import together
+from rota.schedules import bulk_pause
 from rota.schedules.errors import IsAMonitor
 from rota.watch.monitor_events import MonitorFailed, MonitorOverdue, MonitorRecovered
 from rota.watch.monitor_pings import NotAMonitor, Ping, ping
@@ -94,8 +94,6 @@ async def test_a_monitor_waits_and_has_no_timer(db: Database) -> None:
 async def test_an_early_ping_counts_for_the_slot_and_a_second_one_does_not(db: Database) -> None:
     office = await Office.open(db)
     made = await make(office)
-    # In the window of the instant that it counts from, for which nobody waited.
-    assert not (await say(office, made)).counted
     await move(db, made, 30 * MINUTE)
     first = (await row(db, made))["expected_at"]
     done = await say(office, made, note="all well")
@@ -113,6 +111,42 @@ async def test_an_early_ping_counts_for_the_slot_and_a_second_one_does_not(db: D
     assert (await office.standing(made)).monitor_state == "up"
     outcome, sentence = await explained(office, made, first)
     assert (outcome, "in time" in sentence) == ("succeeded", True)
+
+
+@pytest.mark.parametrize("grace", ["0s", "10m", "3h"])
+async def test_the_first_ping_counts_for_the_first_slot_however_soon_it_comes(
+    db: Database, grace: str
+) -> None:
+    """The instant that the interval counts from is no slot: nobody waited for a ping then."""
+    office = await Office.open(db)
+    made = await make(office, grace=grace)
+    first = made.anchor_at + HOUR
+    done = await say(office, made)
+    assert (done.slot, done.counted, done.state) == (first, True, "up")
+    assert done.expected_at == first + HOUR
+    outcome, sentence = await explained(office, made, first)
+    assert (outcome, "in time" in sentence) == ("succeeded", True)
+    assert (await explained(office, made, made.anchor_at))[0] == "not_a_slot"
+
+
+async def test_the_first_ping_after_a_new_interval_counts_for_its_first_slot(db: Database) -> None:
+    office = await Office.open(db)
+    made = await make(office)
+    await say(office, made)
+    edited = (await office.update(made, monitor={"expect": "2h", "grace": "10m"})).schedule
+    done = await say(office, made)
+    assert (done.slot, done.counted) == (edited.anchor_at + 2 * HOUR, True)
+
+
+async def test_a_first_ping_that_tells_of_a_failure_is_of_the_first_slot(db: Database) -> None:
+    office = await Office.open(db)
+    made = await make(office)
+    done = await say(office, made, said="failed", note="disk full")
+    assert (done.slot, done.counted, done.state) == (made.anchor_at + HOUR, True, "down")
+    (firing,) = await office.firings(made)
+    assert (firing["status"], firing["reason"]) == ("dead", "disk full")
+    outcome, _ = await explained(office, made, made.anchor_at + HOUR)
+    assert outcome == "dead"
 
 
 async def test_no_ping_by_the_deadline_is_missed_once_and_told_once(db: Database) -> None:
@@ -197,12 +231,12 @@ async def test_paused_it_expects_nothing_and_resumed_it_waits_from_now(db: Datab
     await office.resume(made)
     expected = (await row(db, made))["expected_at"]
     assert expected > await office.now()
-    wish = together.Wish(tenant_id=office.tenant.id)
+    wish = bulk_pause.PauseRequest(tenant_id=office.tenant.id)
     async with db.transaction() as tx:
-        await together.pause_some(tx, wish)
+        await bulk_pause.pause_some(tx, wish)
     assert (await row(db, made))["parked"]
     async with db.transaction() as tx:
-        await together.resume_some(tx, wish)
+        await bulk_pause.resume_some(tx, wish)
     assert not (await row(db, made))["parked"]
     assert await office.firings(made) == []
 

@@ -65,12 +65,13 @@ async def test_the_tenants_that_a_worker_serves_share_it_by_weight_and_keep_thei
     async with db.transaction() as tx:
         for each in (heavy, light, capped, foreign):
             await tx.execute(_FIRE_MANY, each, 200, "reports")
-        claims = await _claim_in(tx, (heavy, light, capped), limit=80)
+        # Without a standing the first turns are drawn by lot, and the ratio varies.
+        claims = await _claim_in(tx, (heavy, light, capped), limit=80, standing=Standing())
     got = Counter(each.tenant_id for each in claims)
     assert got[capped] == 2
     assert got[foreign] == 0
     assert sum(got.values()) == 80
-    assert 2.5 <= got[heavy] / got[light] <= 3.5
+    assert abs(got[heavy] - 3 * got[light]) <= 4
 
 
 async def test_a_worker_is_woken_by_the_next_instant_of_its_own_tenants_alone(

@@ -19,15 +19,15 @@ from tests.db.queue_support import (
 )
 
 from rota.events import Bus, Recorder
-from rota.queue.cancel import cancel
-from rota.queue.claimed import Claimed, claimed, keep
-from rota.queue.finish import Tried, settle
+from rota.queue.complete import AttemptRecord, settle
+from rota.queue.external_claims import ExternalClaim, claimed, keep
 from rota.queue.rescue import rescue
-from rota.queue.states import NOBODY
+from rota.queue.states import DETACHED
+from rota.queue.withdraw import cancel
 from rota.workers import completing
-from rota.workers.calls import Reply
+from rota.workers.async_timeout import AsyncTimeouts
+from rota.workers.caller import Reply
 from rota.workers.events import FiringOverdue
-from rota.workers.overdue import Overdue
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from rota.schedules.schedule import Schedule
 
 HOUR = timedelta(hours=1)
-ACCEPTED = Tried(outcome="accepted", request='{"method": "POST"}', response_body=b"on it")
+ACCEPTED = AttemptRecord(outcome="accepted", request='{"method": "POST"}', response_body=b"on it")
 
 
 async def leave(
@@ -60,7 +60,7 @@ async def leave(
     return each.id
 
 
-async def held(db: Database, id_: UUID) -> Claimed:
+async def held(db: Database, id_: UUID) -> ExternalClaim:
     async with db.transaction() as tx:
         found = await claimed(tx, id_)
     assert found is not None
@@ -71,7 +71,7 @@ async def test_it_stays_running_in_nobodys_hands_with_its_attempt_recorded(db: D
     schedule = await make_schedule(db)
     id_ = await leave(db, schedule)
     row = (await queue_rows(db))[id_]
-    assert (row["state"], row["worker"], row["attempt"]) == ("running", NOBODY, 1)
+    assert (row["state"], row["worker"], row["attempt"]) == ("running", DETACHED, 1)
     assert row["claimed_until"] > await database_now(db) + HOUR / 2
     (attempt,) = await attempt_rows(db)
     assert (attempt["outcome"], attempt["response_status"]) == ("accepted", 202)
@@ -100,7 +100,7 @@ async def test_a_failure_is_judged_as_any_other(db: Database) -> None:
     each = await held(db, id_)
     failed = completing.failed(each, schedule, Reply(error="disk full"), now=each.claim.began_at)
     async with db.transaction() as tx:
-        await settle(tx, NOBODY, [failed])
+        await settle(tx, DETACHED, [failed])
     row = (await queue_rows(db))[id_]
     assert (row["state"], row["worker"], row["claimed_until"]) == ("retrying", None, None)
     (attempt,) = await attempt_rows(db)
@@ -121,11 +121,11 @@ async def test_overdue_is_an_attempt_that_timed_out(db: Database) -> None:
     schedule = await make_schedule(db, max_attempts=2, async_timeout_seconds=3600)
     waiting = await leave(db, schedule)
     id_ = await leave(db, await make_schedule(db, max_attempts=2), length=-SECOND)
-    overdue = Overdue(db, bus)
+    overdue = AsyncTimeouts(db, bus)
     assert await overdue.run_once() == 1
     row = (await queue_rows(db))[id_]
     assert (row["state"], row["attempt"]) == ("retrying", 1)
-    assert (await queue_rows(db))[waiting]["worker"] == NOBODY
+    assert (await queue_rows(db))[waiting]["worker"] == DETACHED
     late = [each for each in await attempt_rows(db) if each["firing_id"] == id_]
     assert [each["outcome"] for each in late] == ["timed_out"]
     assert late[0]["error"] == "the target took it on and did not complete it within 6h"
@@ -138,7 +138,7 @@ async def test_overdue_is_an_attempt_that_timed_out(db: Database) -> None:
 async def test_the_last_one_overdue_is_dead(db: Database) -> None:
     schedule = await make_schedule(db, max_attempts=1)
     id_ = await leave(db, schedule, length=-SECOND)
-    assert await Overdue(db, Bus()).run_once() == 1
+    assert await AsyncTimeouts(db, Bus()).run_once() == 1
     row = (await firing_rows(db))[id_]
     assert row["status"] == "dead"
     assert "did not complete it within 6h, after 1 attempt" in row["reason"]
@@ -149,7 +149,7 @@ async def test_of_a_deleted_schedule_nothing_is_tried_again(db: Database) -> Non
     id_ = await leave(db, schedule, length=-SECOND)
     async with db.transaction() as tx:
         await tx.execute("DELETE FROM schedules")
-    assert await Overdue(db, Bus()).run_once() == 1
+    assert await AsyncTimeouts(db, Bus()).run_once() == 1
     assert (await firing_rows(db))[id_]["status"] == "dead"
 
 
@@ -158,7 +158,7 @@ async def test_a_cancel_ends_it_at_once_and_completes_its_attempt(db: Database) 
     id_ = await leave(db, schedule)
     await fire(db, schedule, await database_now(db) + SECOND, state="blocked")
     async with db.transaction() as tx:
-        assert await cancel(tx, id_, "not needed") == "ended"
+        assert await cancel(tx, [id_], "not needed") == {id_: "ended"}
     row = (await firing_rows(db))[id_]
     assert (row["status"], row["reason"], row["attempt"]) == ("cancelled", "not needed", 1)
     (attempt,) = await attempt_rows(db)
@@ -191,7 +191,7 @@ async def test_an_end_by_overlap_is_made_by_the_next_look(db: Database) -> None:
         await tx.execute(
             "UPDATE queue SET cancel_reason = 'overlap', claimed_until = clock_timestamp()"
         )
-    assert await Overdue(db, Bus()).run_once() == 1
+    assert await AsyncTimeouts(db, Bus()).run_once() == 1
     row = (await firing_rows(db))[id_]
     assert (row["status"], row["reason"]) == ("cancelled", "overlap")
     assert [each["outcome"] for each in await attempt_rows(db)] == ["cancelled"]
@@ -221,7 +221,7 @@ async def test_replay_and_payload_go_into_history(db: Database) -> None:
         await tx.execute("UPDATE queue SET claimed_until = '2020-01-01' WHERE id = $1", lost.id)
         assert [each.id for each in await rescue(tx)] == [lost.id]
         (left,) = await tx.fetch("SELECT id FROM queue")
-        await cancel(tx, left["id"], "enough")
+        await cancel(tx, [left["id"]], "enough")
     rows = (await firing_rows(db)).values()
     assert {row["status"] for row in rows} == {"succeeded", "dead", "cancelled"}
     assert {(row["replay_of"], row["payload"]) for row in rows} == {(origin, '{"n": 1}')}

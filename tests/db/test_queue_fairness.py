@@ -10,9 +10,10 @@ from uuid import UUID, uuid4
 
 import pytest
 from tests.db.queue_support import SECOND, VISIBILITY, fire, make_schedule, some_worker, take
+from tests.deadlines import patience
 
 from rota.queue.claim import Claim, Standing, claim
-from rota.queue.extend import release
+from rota.queue.heartbeat import release
 
 if TYPE_CHECKING:
     from rota.db import Database, Tx
@@ -202,9 +203,15 @@ async def test_while_one_claims_for_a_capped_tenant_the_others_neither_wait_nor_
         await waiting(db, each, 50)
     async with db.transaction() as slow:
         first = await claim(
-            slow, ["http"], some_worker(), limit=4, lead=_NOW, visibility=VISIBILITY
+            slow,
+            ["http"],
+            some_worker(),
+            limit=4,
+            lead=_NOW,
+            visibility=VISIBILITY,
+            standing=Standing(),
         )
-        async with asyncio.timeout(2):
+        async with asyncio.timeout(patience(2)):
             assert by_tenant(await take(db, some_worker(), limit=10)) == {free: 10}
     taken = by_tenant(first)[capped]
     assert by_tenant(await take(db, some_worker(), limit=1_000))[capped] == 5 - taken

@@ -14,8 +14,8 @@ from tests.db.queue_support import (
     take,
 )
 
-from rota.queue.cancel import cancel
-from rota.queue.postpone import postpone
+from rota.queue.heartbeat import postpone
+from rota.queue.withdraw import cancel
 
 if TYPE_CHECKING:
     from rota.db import Database
@@ -60,7 +60,7 @@ async def test_what_somebody_wants_ended_comes_back_at_once_to_be_ended(db: Data
     me = some_worker()
     (claim,) = await take(db, me)
     async with db.transaction() as tx:
-        await cancel(tx, id_, "enough")
+        await cancel(tx, [id_], "enough")
         await postpone(tx, me, [(claim, claim.available_at + 60 * SECOND)])
     (again,) = await take(db, me)
     assert (again.cancel_reason, again.attempt) == ("enough", 1)
@@ -68,9 +68,9 @@ async def test_what_somebody_wants_ended_comes_back_at_once_to_be_ended(db: Data
 
 async def test_it_never_comes_earlier_than_it_would_have(db: Database) -> None:
     schedule = await make_schedule(db)
-    id_ = await fire(db, schedule, available_in=10 * SECOND)
+    id_ = await fire(db, schedule, available_in=600 * SECOND)
     me = some_worker()
-    (claim,) = await take(db, me, lead=20 * SECOND)
+    (claim,) = await take(db, me, lead=900 * SECOND)
     async with db.transaction() as tx:
         await postpone(tx, me, [(claim, claim.available_at - 5 * SECOND)])
     assert (await queue_rows(db))[id_]["available_at"] == claim.available_at

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from aiohttp import web
 from standardwebhooks import Webhook
-from tests.db.queue_support import SECOND, attempt_rows, fire, firing_rows, make_schedule
-from tests.db.test_workers_pool import QUICK
+from tests.db.queue_support import attempt_rows, fire, firing_rows, make_schedule
+from tests.db.test_worker import QUICK
 from tests.unit.receiver import servers
 from tests.unit.receiver.servers import Target
 
@@ -23,17 +23,15 @@ from rota.targets import OPEN
 from rota.tenants.secrets import Rings, Vault
 from rota.tenants.secrets.ring import new_entry, parse
 from rota.tenants.signing import SigningSecrets
+from rota.workers.delivery.http import HttpCaller
+from rota.workers.delivery.request_signing import RequestSigner
 from rota.workers.events import FiringFinished, FiringRetried
-from rota.workers.http import HttpCaller
-from rota.workers.last_moment import LastMoment
-from rota.workers.pool import Worker
+from rota.workers.worker import Worker
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable
 
     from rota.db import Database
-
-pytestmark = pytest.mark.timeout(60)
 
 
 @pytest.fixture
@@ -50,10 +48,10 @@ def vault() -> Vault:
 async def working(db: Database, vault: Vault, worker_id: Any) -> AsyncGenerator[Recorder]:
     bus = Bus()
     recorder = Recorder(bus)
-    last_moment = LastMoment(db, vault, time=DatabaseClock(SystemClock()))
+    signer = RequestSigner(db, vault, time=DatabaseClock(SystemClock()))
     async with (
-        HttpCaller(OPEN, last_moment=last_moment) as http,
-        Worker(db, id_=worker_id, callers={"http": http}, pace=QUICK, bus=bus),
+        HttpCaller(OPEN, signer=signer) as http,
+        Worker(db, id_=worker_id, callers={"http": http}, settings=QUICK, bus=bus),
     ):
         yield recorder
 
@@ -115,7 +113,7 @@ async def test_an_answer_that_came_too_late_is_not_asked_for_twice(
             )
             # Two have failed: one without an answer, one that was put off.
             target.may_go.set()
-            finished = await recorder.wait_for(FiringFinished, timeout=20 * SECOND)
+            finished = await recorder.wait_for(FiringFinished)
     assert finished.status == "succeeded"
     assert len(target.bodies) == 1
     tried = await attempt_rows(db)
@@ -162,21 +160,21 @@ async def test_a_worker_whose_clock_is_an_hour_off_signs_by_the_databases_time(
         )
         bus = Bus()
         recorder = Recorder(bus)
-        last_moment = LastMoment(db, vault, time=time)
+        signer = RequestSigner(db, vault, time=time)
         async with (
-            HttpCaller(OPEN, last_moment=last_moment) as http,
+            HttpCaller(OPEN, signer=signer) as http,
             Worker(
                 db,
                 id_=schedule.id,
                 callers={"http": http},
-                pace=QUICK,
+                settings=QUICK,
                 bus=bus,
                 clock=clock,
                 time=time,
             ),
         ):
             await fire(db, schedule)
-            assert (await recorder.wait_for(FiringFinished, timeout=30 * SECOND)).code == 200
+            assert (await recorder.wait_for(FiringFinished)).code == 200
     ((headers, body),) = kept
     for secret in (new, old):
         Webhook(secret.text_for(f"127.0.0.1:{port}")).verify(body, headers)

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from rota.db import Backoff, Cause, Database, Listener, Retry, Tx, embedded, migrate
+from rota.backoff import Backoff
+from rota.db import Cause, Database, Listener, Retry, Tx, embedded, migrate
 from rota.db.embedded import binaries, layout, process
 
 if TYPE_CHECKING:

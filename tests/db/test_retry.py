@@ -8,7 +8,8 @@ from datetime import timedelta
 import asyncpg  # pyright: ignore[reportMissingTypeStubs]
 import pytest
 
-from rota.db import Backoff, CommitUnknown, Conflict, Database, Retry, Tx
+from rota.backoff import Backoff
+from rota.db import CommitUnknown, Conflict, Database, Retry, Tx
 from rota.errors import DatabaseUnavailable, InvalidConfig
 
 QUICK = Backoff(first_interval=timedelta(milliseconds=1), max_interval=timedelta(milliseconds=20))
@@ -285,7 +286,11 @@ async def _until_waiting(db: Database) -> int:
     """Whose backend waits for a lock."""
     while True:
         async with db.transaction() as tx:
-            pid = await tx.fetch_value("SELECT pid FROM pg_locks WHERE NOT granted LIMIT 1")
+            # Of this database: the server is shared with tests in other processes.
+            pid = await tx.fetch_value(
+                "SELECT l.pid FROM pg_locks l JOIN pg_stat_activity a ON a.pid = l.pid "
+                "WHERE NOT l.granted AND a.datname = current_database() LIMIT 1"
+            )
             if pid is not None:
                 return pid
 

@@ -97,7 +97,8 @@ async def test_a_tenant_reaches_nothing_without_a_wall(db: Database) -> None:
     async with db.transaction() as tx:
         reachable = {row["relname"] for row in await tx.fetch(_REACHABLE)}
         walled = {row["relname"] for row in await tx.fetch(TENANT_TABLES)} | {"tenants", "timers"}
-        assert reachable - walled == {"leases"}  # which shards there are, and nothing else of it
+        # Which shards there are, and since when they follow their zone rules; nothing else of it.
+        assert reachable - walled == {"leases", "shard_tzdata"}
         assert not await tx.fetch_value(
             "SELECT has_column_privilege('rota_tenant', 'leases', 'holder', 'SELECT')"
         )
@@ -296,7 +297,10 @@ def test_a_transaction_begins_with_one_message() -> None:
         "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL ROLE rota_tenant;"
         " SET LOCAL rota.tenant = '01890000-0000-7000-8000-000000000001'"
     )
-    assert ";" not in opening(isolation="read_committed", read_only=False, tenant=None)
+    assert ";" not in opening(isolation="read_committed", read_only=True, tenant=None)
+    assert opening(isolation="read_committed", read_only=False, tenant=None) == (
+        "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL enable_seqscan = off"
+    )
 
 
 def test_what_is_not_a_uuid_never_gets_into_a_statement() -> None:

@@ -84,11 +84,11 @@ def test_a_server_without_the_role_is_told_how_to_make_it() -> None:
 async def test_a_scheduler_without_its_shards_is_one(db: Database) -> None:
     """LE2: leases without a holder."""
     node = Node.start(["scheduler", "worker"])
+    await leases_sql.beat(db, node)
+    (grant,) = await leases_sql.take(
+        db, node, 1, known=(), ttl=timedelta(minutes=1), grace=timedelta(seconds=1)
+    )
     async with db.transaction() as tx:
-        await leases_sql.beat(tx, node)
-        (grant,) = await leases_sql.take(
-            tx, node, 1, known=(), ttl=timedelta(minutes=1), grace=timedelta(seconds=1)
-        )
         total: int = await tx.fetch_value("SELECT count(*) FROM leases")
     checks = await found(db)
     assert checks["nodes"].ok is True

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.db.queue_support import (
     attempt_rows,
+    database_now,
     ended,
     fire,
     firing_rows,
@@ -19,13 +20,13 @@ from tests.db.queue_support import (
 )
 from tests.db.saga_support import Desk, desk
 from tests.db.schedules import Office
-from tests.db.test_workers_pool import working
+from tests.db.test_worker import working
 
 from rota import ids
-from rota.queue.cancel import cancel
-from rota.queue.finish import settle
-from rota.queue.rescue import rescue
-from rota.schedules import together
+from rota.queue.complete import settle
+from rota.queue.rescue import SILENT_FOR, rescue
+from rota.queue.withdraw import cancel
+from rota.schedules import bulk_pause
 from rota.workers import sagas
 from rota.workers.events import FiringFinished, StepFinished
 
@@ -155,7 +156,7 @@ async def test_cancelled_half_way_it_is_undone_and_then_cancelled(db: Database, 
             trip.arrived.clear()
             await trip.arrived.wait()
         async with db.transaction() as tx:
-            assert await cancel(tx, id_, "no money") == "asked"
+            assert await cancel(tx, [id_], "no money") == {id_: "asked"}
         finished = await crew.recorder.wait_for(FiringFinished)
     assert finished.status == "cancelled"
     row = (await firing_rows(db))[id_]
@@ -194,7 +195,7 @@ async def test_once_begun_it_goes_on_whatever_becomes_of_its_schedule(
             )
         else:
             # Although its next attempt is an hour away.
-            assert await cancel(tx, id_, "enough") == "asked"
+            assert await cancel(tx, [id_], "enough") == {id_: "asked"}
         if change != "cancelled":
             await tx.execute("UPDATE queue SET available_at = now()")
     async with working(db, listen=True) as crew:
@@ -216,7 +217,7 @@ async def test_a_worker_that_dies_in_the_middle_loses_and_repeats_nothing(
     [claim] = await take(db, dead)
     assert claim.saga is not None
     async with db.transaction() as tx:
-        [rescued] = await rescue(tx, gone=[dead])
+        [rescued] = await rescue(tx, gone={dead: await database_now(db)})
     assert rescued.state == "waiting"
     async with working(db, listen=True) as crew:
         finished = await crew.recorder.wait_for(FiringFinished)
@@ -239,7 +240,7 @@ async def test_what_may_have_run_is_not_run_twice_where_that_was_asked_for(
             trip.arrived.clear()
             await trip.arrived.wait()
         async with db.transaction() as tx:
-            await rescue(tx, gone=[crew.worker.id])
+            await rescue(tx, gone={crew.worker.id: await database_now(db) - SILENT_FOR})
         finished = await crew.recorder.wait_for(FiringFinished)
     assert (finished.firing_id, finished.status) == (id_, "dead")
     assert finished.reason == "step hotel: worker lost; compensated flight"
@@ -275,7 +276,7 @@ async def test_between_two_steps_no_change_of_its_schedule_takes_it_back(
         await office.delete(made)
     else:
         async with db.transaction() as tx:
-            await together.pause_some(tx, together.Wish(tenant_id=office.tenant.id))
+            await bulk_pause.pause_some(tx, bulk_pause.PauseRequest(tenant_id=office.tenant.id))
     [row] = await office.queue(made)
     assert (row["state"], row["cancel_reason"], row["version"]) == ("waiting", None, 1)
     assert await office.firings(made) == []

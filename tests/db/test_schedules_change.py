@@ -9,9 +9,10 @@ from uuid import uuid4
 
 import pytest
 from tests.db.schedules import Office, heard
+from tests.deadlines import patience
 
 from rota import ids
-from rota.schedules import service
+from rota.schedules import list as listing
 from rota.schedules.errors import InvalidSchedule, NoSuchSchedule
 
 if TYPE_CHECKING:
@@ -366,7 +367,7 @@ async def test_another_tenants_schedule_is_like_none_at_all(db: Database, verb: 
     with pytest.raises(NoSuchSchedule):
         await getattr(office, verb)(made)
     async with db.transaction() as tx:
-        assert await service.find(tx, office.tenant.id, made.id) is None
+        assert await listing.find(tx, office.tenant.id, made.id) is None
 
 
 async def test_an_upsert_makes_it_once_and_then_changes_it_in_place(db: Database) -> None:
@@ -518,7 +519,7 @@ async def test_what_a_pass_in_flight_enqueues_is_recorded_too(db: Database) -> N
 
 
 async def _until_somebody_waits(office: Office) -> None:
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(patience(30)):
         while True:
             async with office.db.transaction() as tx:
                 if await tx.fetch_value("SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted)"):

@@ -1,4 +1,4 @@
-"""Creating schedules, one and many (AP1, F10, TR11)."""
+"""Creating schedules, one and many."""
 
 from __future__ import annotations
 
@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.db.schedules import SHARDS, TASK, Office, heard
 
-from rota.schedules import service
+from rota.schedules import create
 from rota.schedules.errors import DuplicateKey, InvalidSchedule, QuotaReached
-from rota.schedules.saved import Saved
-from rota.schedules.schedule import shard_of
+from rota.schedules.schedule import NewSchedule, shard_of
 from rota.time_slicer import TimeSlicer
 
 if TYPE_CHECKING:
@@ -106,7 +105,7 @@ async def test_what_is_due_soon_wakes_the_holder_of_its_shard(
 async def test_many_that_are_due_soon_wake_each_shard_once(db: Database) -> None:
     office = await Office.open(db)
     async with heard(db, "rota_timers") as payloads:
-        await service.create_many(db, office.tenant, items(500, interval="3s"), shards=SHARDS)
+        await create.create_many(db, office.tenant, items(500, interval="3s"), shards=SHARDS)
     assert len(payloads) <= SHARDS
 
 
@@ -116,7 +115,7 @@ def items(count: int, **more: Any) -> list[dict[str, Any]]:
 
 async def test_ten_thousand_are_created_at_once(db: Database) -> None:
     office = await Office.open(db)
-    saved = await service.create_many(db, office.tenant, items(10_000), shards=SHARDS)
+    saved = await create.create_many(db, office.tenant, items(10_000), shards=SHARDS)
     assert [each.schedule.name for each in saved] == [f"n{n}" for n in range(10_000)]
     assert await counts(db) == (10_000, 10_000)
     # Spread over all shards, none with much more than its share.
@@ -131,7 +130,7 @@ async def test_one_bad_item_of_ten_thousand_changes_nothing(db: Database) -> Non
     many = items(10_000)
     many[7_777] = {**many[7_777], "interval": "never", "priority": 99}
     with pytest.raises(InvalidSchedule) as caught:
-        await service.create_many(db, office.tenant, many, shards=SHARDS)
+        await create.create_many(db, office.tenant, many, shards=SHARDS)
     assert {each.field for each in caught.value.problems} == {
         "items[7777].interval",
         "items[7777].priority",
@@ -143,7 +142,7 @@ async def test_one_key_in_use_among_many_changes_nothing(db: Database) -> None:
     office = await Office.open(db)
     await office.create(name="n50")
     with pytest.raises(DuplicateKey) as caught:
-        await service.create_many(db, office.tenant, items(100), shards=SHARDS)
+        await create.create_many(db, office.tenant, items(100), shards=SHARDS)
     assert caught.value.keys == ("n50::every:3600000",)
     assert await counts(db) == (1, 1)
 
@@ -151,14 +150,14 @@ async def test_one_key_in_use_among_many_changes_nothing(db: Database) -> None:
 async def test_twins_among_many_are_refused(db: Database) -> None:
     office = await Office.open(db)
     with pytest.raises(DuplicateKey, match="twin"):
-        await service.create_many(db, office.tenant, items(2, key="twin"), shards=SHARDS)
+        await create.create_many(db, office.tenant, items(2, key="twin"), shards=SHARDS)
     assert await counts(db) == (0, 0)
 
 
 async def test_more_than_ten_thousand_are_refused(db: Database) -> None:
     office = await Office.open(db)
     with pytest.raises(InvalidSchedule, match="at most 10000, got 10001"):
-        await service.create_many(db, office.tenant, items(10_001), shards=SHARDS)
+        await create.create_many(db, office.tenant, items(10_001), shards=SHARDS)
 
 
 async def test_partly_good_items_are_made_as_far_as_they_are_good(db: Database) -> None:
@@ -167,17 +166,17 @@ async def test_partly_good_items_are_made_as_far_as_they_are_good(db: Database) 
     many = items(4)
     many[2] = {**many[2], "interval": "never"}
     many.append(many[0])
-    batch = await service.read_many(db, office.tenant, many, slicer=TimeSlicer())
+    batch = await create.parse_many(db, office.tenant, many, slicer=TimeSlicer())
     async with db.transaction() as tx:
-        results = await service.store_each(tx, office.tenant, batch, shards=SHARDS)
+        results = await create.store_each(tx, office.tenant, batch, shards=SHARDS)
     kinds = [type(each) for each in results]
-    assert kinds == [Saved, DuplicateKey, InvalidSchedule, Saved, DuplicateKey]
+    assert kinds == [NewSchedule, DuplicateKey, InvalidSchedule, NewSchedule, DuplicateKey]
     assert await counts(db) == (3, 3)
 
 
 async def test_none_at_all_is_nothing_to_do(db: Database) -> None:
     office = await Office.open(db)
-    assert await service.create_many(db, office.tenant, [], shards=SHARDS) == []
+    assert await create.create_many(db, office.tenant, [], shards=SHARDS) == []
 
 
 async def test_a_payload_of_any_json_comes_back_as_it_was(db: Database) -> None:
@@ -191,7 +190,7 @@ async def test_what_fails_in_the_same_transaction_takes_the_schedule_along(db: D
     office = await Office.open(db)
 
     async def create_and_fail(tx: Tx) -> None:
-        await service.create(tx, office.tenant, TASK, shards=SHARDS)
+        await create.create(tx, office.tenant, TASK, shards=SHARDS)
         raise RuntimeError("the caller failed")
 
     with pytest.raises(RuntimeError, match="the caller failed"):

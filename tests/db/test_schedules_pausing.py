@@ -12,8 +12,9 @@ from tests.db.schedules import Office
 from rota.errors import InvalidInput
 from rota.events import Bus, Recorder
 from rota.runtime.resuming import PausesEnded, Resumer
-from rota.schedules import service, together
-from rota.schedules.together import Wish
+from rota.schedules import bulk_pause
+from rota.schedules.bulk_pause import PauseRequest
+from rota.schedules.pause import pause as pause_schedule
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -32,7 +33,7 @@ async def office(db: Database) -> Office:
 
 async def pause(office: Office, schedule: Schedule, **more: Any) -> None:
     async with office.db.transaction(tenant=office.tenant.id) as tx:
-        await service.pause(tx, office.tenant, schedule.id, **more)
+        await pause_schedule(tx, office.tenant, schedule.id, **more)
 
 
 async def told(office: Office, schedule: Schedule) -> tuple[str, str | None, datetime | None]:
@@ -93,16 +94,17 @@ async def test_resuming_all_leaves_it_alone_and_its_end_comes_before_theirs(
     own, with_all = await office.create(key="own"), await office.create(key="all")
     now = await office.now()
     await pause(office, own, reason="mine", until=now + HOUR)
-    wish = Wish(tenant_id=office.tenant.id, until=now + HOUR)
+    wish = PauseRequest(tenant_id=office.tenant.id, until=now + HOUR)
     async with office.db.transaction() as tx:
-        await together.pause_some(tx, wish)
-        await together.renew_some(tx, wish)
+        await bulk_pause.pause_some(tx, wish)
+    async with office.db.transaction() as tx:
+        await bulk_pause.renew_some(tx, wish)
     assert await told(office, own) == ("paused", "mine", now + HOUR)
     async with office.db.transaction() as tx:
-        await together.resume_some(tx, wish)
+        await bulk_pause.resume_some(tx, wish)
     assert (await told(office, own))[0] == "paused"
     async with office.db.transaction() as tx:
-        await together.pause_some(tx, wish)
+        await bulk_pause.pause_some(tx, wish)
     for each in (own, with_all):
         await let_it_end(office, each)
     assert await Resumer(office.db, Bus()).run_once() == 2

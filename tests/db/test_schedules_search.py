@@ -9,9 +9,10 @@ import pytest
 from tests.db.schedules import SHARDS, Office
 
 from rota.clock import SystemClock
-from rota.schedules import service
-from rota.schedules.reading import Filter
-from rota.schedules.wording import Wording
+from rota.schedules import create
+from rota.schedules import list as listing
+from rota.schedules.list import Filter
+from rota.schedules.search_indexer import SearchIndexer
 from rota.tenants import administer
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ NAMES = (
 
 async def found(db: Database, tenant: Tenant, /, **wanted: Any) -> list[str]:
     async with db.transaction(read_only=True, tenant=tenant.id) as tx:
-        page, _ = await service.page(tx, tenant.id, Filter(**wanted), after=None, limit=100)
+        page, _ = await listing.page(tx, tenant.id, Filter(**wanted), after=None, limit=100)
     return [each.schedule.name for each in reversed(page)]
 
 
@@ -68,7 +69,7 @@ async def test_thousands_are_found_before_and_after_their_words_are_written(db: 
         | {"tags": ["seventh"] if n % 7 == 0 else []}
         for n in range(300)
     ]
-    await service.create_many(db, office.tenant, items, shards=SHARDS)
+    await create.create_many(db, office.tenant, items, shards=SHARDS)
     await office.create(name="Bulk single 1", key="single", tags=["seventh"])
 
     async def look() -> tuple[list[str], list[str], list[str], list[str]]:
@@ -81,7 +82,7 @@ async def test_thousands_are_found_before_and_after_their_words_are_written(db: 
 
     before = await look()
     assert [len(each) for each in before] == [43, 44, 1, 0]
-    assert await Wording(db, SystemClock()).run_once() == 300
+    assert await SearchIndexer(db, SystemClock()).run_once() == 300
     async with db.transaction() as tx:
         assert await tx.fetch_value("SELECT count(*) FROM wordless") == 0
         assert await tx.fetch_value("SELECT count(*) FROM schedule_words") == 301
@@ -107,13 +108,13 @@ async def test_pages_of_a_search_are_pages_of_one_list(db: Database) -> None:
         {"name": f"{'rare' if n % 50 == 0 else 'common'} {n}", "interval": "1h", "job_type": "a.b"}
         for n in range(4_000)
     ]
-    await service.create_many(db, office.tenant, items, shards=SHARDS)
-    await Wording(db, SystemClock()).run_once()
+    await create.create_many(db, office.tenant, items, shards=SHARDS)
+    await SearchIndexer(db, SystemClock()).run_once()
     names: list[str] = []
     after = None
     while True:
         async with db.transaction(read_only=True, tenant=office.tenant.id) as tx:
-            page, _ = await service.page(
+            page, _ = await listing.page(
                 tx, office.tenant.id, Filter(q="rare"), after=after, limit=30
             )
         if not page:

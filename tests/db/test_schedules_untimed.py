@@ -8,9 +8,9 @@ import pytest
 from tests.db.schedules import Office
 
 from rota.errors import InvalidInput
-from rota.schedules import together
-from rota.schedules.backfilling import backfill
-from rota.schedules.together import Wish
+from rota.schedules import bulk_pause
+from rota.schedules.backfill import backfill
+from rota.schedules.bulk_pause import PauseRequest
 from rota.time_slicer import TimeSlicer
 
 if TYPE_CHECKING:
@@ -50,10 +50,10 @@ async def test_it_is_active_without_a_timer_through_pause_and_resume(office: Off
 
 async def test_resumed_with_all_the_others_it_is_active_again(office: Office) -> None:
     made = await on_demand(office)
-    wish = Wish(tenant_id=office.tenant.id)
+    wish = PauseRequest(tenant_id=office.tenant.id)
     async with office.db.transaction() as tx:
-        assert (await together.pause_some(tx, wish)).changed == 1
-        part = await together.resume_some(tx, wish)
+        assert (await bulk_pause.pause_some(tx, wish)).changed == 1
+        part = await bulk_pause.resume_some(tx, wish)
     assert (part.changed, part.completed) == (1, 0)
     assert (await office.standing(made)).schedule.status == "active"
 

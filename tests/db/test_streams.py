@@ -17,23 +17,21 @@ from tests.db.queue_support import (
     some_worker,
     take,
 )
-from tests.db.test_workers_pool import QUICK
+from tests.db.test_worker import QUICK
 from tests.redis_server import RedisServer, redis_server
 
 from rota import ids
 from rota.events import Bus, Recorder
 from rota.targets import OPEN, TargetPolicy
+from rota.workers.delivery.redis_streams import StreamCaller
 from rota.workers.events import FiringFinished, FiringRetried
-from rota.workers.pool import Worker
-from rota.workers.streams import StreamCaller
+from rota.workers.worker import Worker
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Generator
     from pathlib import Path
 
     from rota.db import Database
-
-pytestmark = pytest.mark.timeout(60)
 
 
 @pytest.fixture
@@ -47,7 +45,7 @@ async def working(db: Database, **settings: Any) -> AsyncGenerator[Recorder]:
     bus = Bus()
     recorder = Recorder(bus)
     async with StreamCaller(settings.pop("policy", OPEN), **settings) as streams:
-        worker = Worker(db, id_=some_worker(), callers={"stream": streams}, pace=QUICK, bus=bus)
+        worker = Worker(db, id_=some_worker(), callers={"stream": streams}, settings=QUICK, bus=bus)
         async with worker:
             yield recorder
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.db.queue_support import attempt_rows, fire, firing_rows, make_schedule
 from tests.db.test_streams import streaming, working
+from tests.deadlines import patience
 from tests.hostile.certificates import sign, trusting
 from tests.redis_server import RedisServer, redis_server
 from tests.unit.workers import made
@@ -20,20 +21,19 @@ from rota.db.server_clock import DatabaseClock
 from rota.targets import OPEN, TargetPolicy
 from rota.tenants.secrets import Masked, Rings, Vault
 from rota.tenants.secrets.ring import new_entry, parse
+from rota.workers.delivery.redis_streams import StreamCaller
+from rota.workers.delivery.request_signing import RequestSigner
 from rota.workers.events import FiringFinished
-from rota.workers.last_moment import LastMoment
-from rota.workers.streams import StreamCaller
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
     from pathlib import Path
 
     from rota.db import Database
-    from rota.workers.calls import Reply
+    from rota.workers.caller import Reply
 
     Talk = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 
-pytestmark = pytest.mark.timeout(60)
 
 PASSWORD = "CANARY-redis-password"
 IN_PAYLOAD = 'CANARY-"payload"-\\-é'
@@ -73,7 +73,7 @@ async def listening(talk: Talk, tls: ssl.SSLContext | None = None) -> AsyncGener
 
 
 async def send(stream: str, policy: TargetPolicy = OPEN, **settings: Any) -> Reply:
-    timeout = settings.pop("timeout_seconds", 5)
+    timeout = settings.pop("timeout_seconds", 60)
     schedule = made.schedule(target_url=None, stream=stream, timeout_seconds=timeout)
     async with StreamCaller(policy, **settings) as streams:
         return await streams.prepare(made.claim(lane="stream"), schedule).send()
@@ -82,12 +82,12 @@ async def send(stream: str, policy: TargetPolicy = OPEN, **settings: Any) -> Rep
 # Secrets
 
 
-async def vault_with(db: Database, tenant: Any, **secrets: str) -> LastMoment:
+async def vault_with(db: Database, tenant: Any, **secrets: str) -> RequestSigner:
     vault = Vault(Rings.fixed(parse(new_entry("k1"), where="test")))
     async with db.transaction() as tx:
         for name, value in secrets.items():
             await vault.put(tx, tenant, name, Masked(value))
-    return LastMoment(db, vault, time=DatabaseClock(SystemClock()))
+    return RequestSigner(db, vault, time=DatabaseClock(SystemClock()))
 
 
 async def test_a_password_and_a_secret_in_the_payload_arrive_and_are_recorded_nowhere(
@@ -98,8 +98,8 @@ async def test_a_password_and_a_secret_in_the_payload_arrive_and_are_recorded_no
     schedule = await streaming(
         db, f"redis://:${{secrets.PW}}@{place}", payload={"token": "${secrets.TOKEN}"}
     )
-    last_moment = await vault_with(db, schedule.tenant_id, PW=PASSWORD, TOKEN=IN_PAYLOAD)
-    async with working(db, last_moment=last_moment) as recorder:
+    signer = await vault_with(db, schedule.tenant_id, PW=PASSWORD, TOKEN=IN_PAYLOAD)
+    async with working(db, signer=signer) as recorder:
         await fire(db, schedule, lane="stream")
         assert (await recorder.wait_for(FiringFinished)).status == "succeeded"
     (entry,) = locked.entries("jobs")
@@ -120,8 +120,8 @@ async def test_a_password_that_is_wrong_or_unknown_is_a_permanent_failure(
     db: Database, locked: RedisServer, secrets: dict[str, str], told: str
 ) -> None:
     schedule = await streaming(db, f"redis://:${{secrets.PW}}@127.0.0.1:{locked.port}/jobs")
-    last_moment = await vault_with(db, schedule.tenant_id, **secrets)
-    async with working(db, last_moment=last_moment) as recorder:
+    signer = await vault_with(db, schedule.tenant_id, **secrets)
+    async with working(db, signer=signer) as recorder:
         id_ = await fire(db, schedule, lane="stream")
         await recorder.wait_for(FiringFinished)
     row = (await firing_rows(db))[id_]
@@ -133,9 +133,9 @@ async def test_a_password_that_is_wrong_or_unknown_is_a_permanent_failure(
 async def test_another_tenants_secret_is_unknown(db: Database, locked: RedisServer) -> None:
     """SC3, S10."""
     other = await make_schedule(db)
-    last_moment = await vault_with(db, other.tenant_id, PW=PASSWORD)
+    signer = await vault_with(db, other.tenant_id, PW=PASSWORD)
     schedule = await streaming(db, f"redis://:${{secrets.PW}}@127.0.0.1:{locked.port}/jobs")
-    async with working(db, last_moment=last_moment) as recorder:
+    async with working(db, signer=signer) as recorder:
         id_ = await fire(db, schedule, lane="stream")
         await recorder.wait_for(FiringFinished)
     assert "unknown secret PW" in (await firing_rows(db))[id_]["reason"]
@@ -243,7 +243,7 @@ async def hang_up(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) ->
     ],
 )
 async def test_a_server_that_means_ill_fails_its_own_firing_only(talk: Talk, told: str) -> None:
-    async with asyncio.timeout(10), listening(talk) as port:
+    async with asyncio.timeout(patience(10)), listening(talk) as port:
         reply = await send(f"redis://127.0.0.1:{port}/jobs")
     assert reply.error
     assert told in reply.error

@@ -12,12 +12,13 @@ import pytest
 from tests.db.library_kit import RULES
 from tests.db.queue_support import queue_rows
 from tests.db.schedules import Office
+from tests.deadlines import patience
 
 from rota import Context, Rota
 from rota.clock import SystemClock
 from rota.events import Recorder
+from rota.schedules import create, fields, run_now, task_queues, update
 from rota.schedules import definition as definitions
-from rota.schedules import fields, service, task_queues
 from rota.schedules.definition import Definition
 from rota.schedules.steps import Step
 from rota.tenants import sql as tenants_sql
@@ -55,7 +56,7 @@ async def _adopt(office: Office, queues: Mapping[str, str] = QUEUES) -> int:
 async def _create(office: Office, key: str, **given: Any) -> Any:
     async with office.db.transaction() as tx:
         whole = {"key": key, "on_demand": True, **given}
-        return (await service.create(tx, office.tenant, whole, shards=64)).schedule
+        return (await create.create(tx, office.tenant, whole, shards=64)).schedule
 
 
 async def _stored(db: Database) -> dict[str, Definition]:
@@ -103,12 +104,13 @@ async def test_what_names_a_task_and_no_queue_goes_where_its_program_has_it(
         {"key": f"many-{n}", "cron_expr": "0 9 * * *", "job_type": "shop.ship", "payload": n}
         for n in range(30)
     ]
-    await service.create_many(db, office.tenant, many, shards=64)
+    await create.create_many(db, office.tenant, many, shards=64)
     async with db.transaction() as tx:
-        edited = await service.upsert_by_key(
+        edited = await update.upsert_by_key(
             tx, office.tenant, "other", {"on_demand": True, "job_type": "shop.ship"}, shards=64
         )
-        again = await service.upsert_by_key(
+    async with db.transaction() as tx:
+        again = await update.upsert_by_key(
             tx, office.tenant, "open", {"on_demand": True, "job_type": "shop.ship"}, shards=64
         )
     assert (edited.schedule.definition.queue, again.outcome) == ("shop", "unchanged")
@@ -147,10 +149,10 @@ async def test_schedules_that_were_there_first_are_adopted_with_what_waits(
         office, "timed", on_demand=None, cron_expr="0 9 * * *", job_type="shop.ship"
     )
     await _create(office, "after", on_demand=None, after={"key": "open"}, job_type="shop.ship")
+    for each in (*[open_] * 4, fixed, timed):
+        async with db.transaction() as tx:
+            await run_now.trigger_now(tx, office.tenant, each.id)
     async with db.transaction() as tx:
-        for each, count in ((open_, 4), (fixed, 1), (timed, 1)):
-            for _ in range(count):
-                await service.trigger_now(tx, office.tenant, each.id)
         await tx.execute(
             """UPDATE queue q SET state = x.state, attempt = x.attempt,
                       worker = CASE x.state WHEN 'running' THEN gen_random_uuid() END
@@ -189,7 +191,7 @@ async def test_a_saga_under_way_goes_on_in_the_queue_of_its_program(
     stored = definitions.encode((await _stored(db))["saga"])
     state = f'{{"at": 1, "step": "ship", "definition": {stored}, "steps": []}}'
     async with db.transaction() as tx:
-        await service.trigger_now(tx, office.tenant, saga.id)
+        await run_now.trigger_now(tx, office.tenant, saga.id)
         await tx.execute("UPDATE queue SET lane = 'default', saga = $1::text::jsonb", state)
     await _register(office)
     assert await _adopt(office) == 1
@@ -215,7 +217,7 @@ def _program(dsn: str, name: str, **options: Any) -> tuple[Rota, list[str]]:
 
 
 async def _until(holds: Any) -> None:
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(patience(60)):
         while not holds():
             await CLOCK.sleep(timedelta(milliseconds=50))
 
@@ -254,7 +256,7 @@ async def test_the_order_of_starting_and_creating_does_not_matter(
     async def create() -> None:
         made = await _create(office, "by-api", job_type="shop.note")
         async with office.db.transaction() as tx:
-            await service.trigger_now(tx, office.tenant, made.id)
+            await run_now.trigger_now(tx, office.tenant, made.id)
 
     if first == "schedule":
         await create()
@@ -279,7 +281,7 @@ async def test_a_program_that_was_declared_before_queues_were_its_own_loses_noth
         office, "report", on_demand=None, text="every day at 9am", job_type="shop.note"
     )
     async with db.transaction() as tx:
-        await service.trigger_now(tx, office.tenant, made.id)
+        await run_now.trigger_now(tx, office.tenant, made.id)
         # As earlier versions stored it.
         await tx.execute("UPDATE schedules SET definition = definition - 'queue'")
     shop, ran = _program(dsn, "shop")

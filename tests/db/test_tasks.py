@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 from tests.db.queue_support import attempt_rows, firing_rows, queue_rows
 from tests.db.tasks_kit import QUICK, ask, declare, working
+from tests.deadlines import patience
 
 from rota.history import queries
 from rota.history.outcomes import outcomes
 from rota.queue import replay
-from rota.queue.cancel import cancel
-from rota.queue.enqueue import Order, enqueue
-from rota.schedules import replaying
+from rota.queue.enqueue import EnqueueRequest, enqueue
+from rota.queue.withdraw import cancel
+from rota.schedules.replay import replay_one
 from rota.tenants import service as tenants
 from rota.workers.events import FiringFinished, FiringRetried, FiringStarted
 from rota.workers.hosts.events import FiringPostponed
@@ -101,7 +102,7 @@ async def test_what_is_enqueued_while_its_task_is_edited_runs_as_edited(db: Data
 
     async with working(db, flaky) as crew:
         async with db.transaction() as tx:
-            (id_,) = await enqueue(tx, Order(task="flaky", payloads=[None]))
+            (id_,) = await enqueue(tx, EnqueueRequest(task="flaky", payloads=[None]))
             await declare(db, "flaky", max_attempts=7)
         await crew.recorder.wait_for(FiringFinished)
     assert (await firing_rows(db))[id_]["status"] == "succeeded"
@@ -120,7 +121,7 @@ async def test_a_replay_of_what_was_enqueued_is_data_too(db: Database) -> None:
         async with db.transaction() as tx:
             tenant = await tenants.default_tenant(tx)
             found = await replay.origins(tx, tenant.id, [id_])
-            again = await replaying.replay_one(tx, tenant, found[id_])
+            again = await replay_one(tx, tenant, found[id_])
         await crew.recorder.wait_for(FiringFinished, where=lambda each: each.firing_id == again.id)
     assert (await firing_rows(db))[again.id]["status"] == "succeeded"
     assert (await firing_rows(db))[again.id]["triggered_by"] == "enqueue"
@@ -142,17 +143,17 @@ async def test_a_cancelled_run_hears_of_it_within_a_second(db: Database) -> None
 
     def in_thread(context: Context) -> None:
         in_thread_begun.set()
-        heard["thread"] = context.wait("20s") and context.cancelled
+        heard["thread"] = context.wait("1h") and context.cancelled
         in_thread_ended.set()
 
     async with working(db, on_loop, in_thread) as crew:
         one, two = await ask(db, "on_loop"), await ask(db, "in_thread")
         await begun.wait()
-        await asyncio.to_thread(in_thread_begun.wait, 10)
-        async with asyncio.timeout(1.5):
+        await asyncio.to_thread(in_thread_begun.wait, patience(10))
+        async with asyncio.timeout(patience(1.5)):
             async with db.transaction() as tx:
-                await cancel(tx, one, "not needed")
-                await cancel(tx, two, "not needed")
+                await cancel(tx, [one], "not needed")
+                await cancel(tx, [two], "not needed")
             await asyncio.to_thread(in_thread_ended.wait)
             for id_ in (one, two):
                 await crew.recorder.wait_for(
@@ -170,7 +171,7 @@ async def test_a_late_thread_is_recorded_in_time_and_keeps_its_hand(db: Database
     go_on = threading.Event()
 
     def stuck() -> None:
-        go_on.wait(20)
+        go_on.wait(patience(20))
 
     async with working(db, stuck, timeout_seconds=0.1, max_attempts=1) as crew:
         try:
@@ -179,7 +180,7 @@ async def test_a_late_thread_is_recorded_in_time_and_keeps_its_hand(db: Database
             assert crew.worker.running == 1, "its thread is still at it"
         finally:
             go_on.set()
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(patience(10)):
             while crew.worker.running:  # noqa: ASYNC110 - nothing is said when a hand is free
                 await asyncio.sleep(0.01)  # noqa: TID251 - as above
     row = (await firing_rows(db))[id_]
@@ -200,7 +201,7 @@ async def test_progress_is_seen_while_it_runs(db: Database) -> None:
     async with working(db, copy) as crew:
         id_ = await ask(db, "copy")
         await crew.recorder.wait_for(FiringStarted)
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(patience(10)):
             while True:
                 async with db.transaction() as tx:
                     firing = await queries.find(tx, id_)
@@ -235,9 +236,9 @@ async def test_an_idle_worker_begins_at_once(db: Database) -> None:
 
     async def quick() -> None: ...
 
-    lazy = replace(QUICK, poll_interval=timedelta(seconds=30))
-    async with working(db, quick, pace=lazy) as crew:
-        await crew.heard.wait(timedelta(seconds=5))
-        async with asyncio.timeout(5):
+    lazy = replace(QUICK, poll_interval=timedelta(hours=1))
+    async with working(db, quick, settings=lazy) as crew:
+        await crew.heard.wait(timedelta(seconds=patience(5)))
+        async with asyncio.timeout(patience(5)):
             await ask(db, "quick")
             await crew.recorder.wait_for(FiringFinished)

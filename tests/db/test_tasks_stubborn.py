@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.db.queue_support import attempt_rows, firing_rows, queue_rows
 from tests.db.tasks_kit import QUICK, Crew, ask, working
+from tests.deadlines import patience
 
-from rota.queue.cancel import cancel
-from rota.workers import attempt, unending
+from rota.queue.withdraw import cancel
+from rota.workers import attempt, executor
 from rota.workers.events import (
-    AttemptUnending,
+    AttemptStuck,
     FiringFinished,
     FiringRetried,
     FiringStarted,
@@ -32,7 +33,7 @@ ONE_HAND = replace(QUICK, concurrency=1, prefetch=0)
 
 @pytest.fixture(autouse=True)
 def impatience(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(unending, "WAITS", (0.2, 0.1, 0.1))
+    monkeypatch.setattr(executor, "STUCK_WAITS", (0.2, 0.1, 0.1))
 
 
 async def stubbornly(go_on: asyncio.Event, told: list[int]) -> None:
@@ -50,7 +51,7 @@ async def through_a_child(go_on: asyncio.Event, told: list[int]) -> None:
 
 
 async def until_free(crew: Crew) -> None:
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(patience(10)):
         while crew.worker.running:  # noqa: ASYNC110 - nothing is said when a hand is free
             await asyncio.sleep(0.01)  # noqa: TID251 - as above
 
@@ -68,11 +69,11 @@ async def test_a_task_that_swallows_its_cancellation_is_late_all_the_same(
     async def next_one() -> None: ...
 
     async with working(
-        db, stuck, next_one, pace=ONE_HAND, timeout_seconds=0.1, max_attempts=1
+        db, stuck, next_one, settings=ONE_HAND, timeout_seconds=0.1, max_attempts=1
     ) as crew:
         try:
             id_ = await ask(db, "stuck")
-            said = await crew.recorder.wait_for(AttemptUnending)
+            said = await crew.recorder.wait_for(AttemptStuck)
             await crew.recorder.wait_for(FiringFinished)
             assert (said.firing_id, said.told) == (id_, "timed out")
             assert len(told) == 3, "told again, before it was given up on"
@@ -124,7 +125,7 @@ async def test_a_task_that_ends_when_it_is_told_again_is_late_and_no_more(db: Da
         await ask(db, "hard_of_hearing")
         await crew.recorder.wait_for(FiringFinished)
         await until_free(crew)
-        assert crew.recorder.all(AttemptUnending) == []
+        assert crew.recorder.all(AttemptStuck) == []
     assert told == [1]
     assert [each["outcome"] for each in await attempt_rows(db)] == ["timed_out"]
 
@@ -142,8 +143,8 @@ async def test_a_firing_that_somebody_cancels_ends_although_its_task_does_not(
             id_ = await ask(db, "stuck")
             await crew.recorder.wait_for(FiringStarted)
             async with db.transaction() as tx:
-                await cancel(tx, id_, "not needed")
-            said = await crew.recorder.wait_for(AttemptUnending)
+                await cancel(tx, [id_], "not needed")
+            said = await crew.recorder.wait_for(AttemptStuck)
             await crew.recorder.wait_for(FiringFinished)
         finally:
             go_on.set()
@@ -165,9 +166,9 @@ async def test_a_worker_that_stops_does_not_wait_for_it(db: Database, delivery: 
         async with working(db, stuck, delivery=delivery) as crew:
             id_ = await ask(db, "stuck")
             await crew.recorder.wait_for(FiringStarted)
-            async with asyncio.timeout(3):
+            async with asyncio.timeout(patience(3)):
                 await crew.worker.stop(grace=timedelta(milliseconds=100))
-            assert crew.recorder.all(AttemptUnending)[0].told == "interrupted"
+            assert crew.recorder.all(AttemptStuck)[0].told == "interrupted"
             assert [each["outcome"] for each in await attempt_rows(db)] == ["interrupted"]
             if delivery == "at_most_once":
                 assert (await firing_rows(db))[id_]["status"] == "dead"
@@ -189,8 +190,8 @@ async def test_a_worker_that_stops_has_given_up_on_it_before(db: Database) -> No
         async with working(db, stuck, timeout_seconds=0.1, max_attempts=1) as crew:
             await ask(db, "stuck")
             await crew.recorder.wait_for(FiringFinished)
-            async with asyncio.timeout(3):
-                await crew.worker.stop(grace=timedelta(seconds=20))
+            async with asyncio.timeout(patience(3)):
+                await crew.worker.stop(grace=timedelta(hours=1))
     finally:
         go_on.set()
 
@@ -204,7 +205,7 @@ async def test_a_task_that_cancels_the_task_it_runs_in_has_failed(db: Database) 
 
     async def next_one() -> None: ...
 
-    async with working(db, cancels, next_one, pace=ONE_HAND, max_attempts=1) as crew:
+    async with working(db, cancels, next_one, settings=ONE_HAND, max_attempts=1) as crew:
         id_ = await ask(db, "cancels")
         await crew.recorder.wait_for(FiringFinished)
         after = await ask(db, "next_one")
@@ -229,7 +230,7 @@ async def test_a_fault_of_ours_is_the_failure_of_the_attempt(
         raise ZeroDivisionError("a fault")
 
     async with working(
-        db, answers, pace=ONE_HAND, delivery=delivery, max_attempts=2, backoff_delay=0.01
+        db, answers, settings=ONE_HAND, delivery=delivery, max_attempts=2, backoff_delay=0.01
     ) as crew:
         with monkeypatch.context() as patch:
             patch.setattr(attempt, "_settle", settle)

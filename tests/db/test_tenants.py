@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING
 import pytest
 
 from rota.clock import ManualClock
+from rota.db import Database
 from rota.errors import InvalidInput
 from rota.tenants import keys, service
 from rota.tenants.authenticate import TTL, Authenticator
 
 if TYPE_CHECKING:
-    from rota.db import Database, Tx
+    from rota.db import Tx
     from rota.tenants.keys import ApiKey
+    from rota.tenants.sql import StoredKey
     from rota.tenants.tenant import Scope, Tenant
 
 GIVEN = "rota_admin_" + "s3cret" * 5
@@ -118,28 +120,72 @@ async def test_an_expired_key_is_refused_even_while_it_is_remembered(db: Databas
     assert await authenticator.authenticate(key.text) is None
 
 
-async def test_a_revoked_key_is_refused_within_a_second(db: Database) -> None:
+async def test_a_revoked_key_is_refused_within_a_second_by_who_did_not_hear_of_it(
+    db: Database, dsn: str
+) -> None:
     tenant, key = await make_key(db, "read")
     clock = ManualClock(datetime(2027, 1, 1, tzinfo=UTC))
     authenticator = Authenticator(db, clock=clock)
     principal = await authenticator.authenticate(key.text)
     assert principal is not None
-    async with db.transaction() as tx:
+    async with await Database.open(dsn, pool_size=1) as other, other.transaction() as tx:
         assert principal.key_id is not None
         assert await service.revoke_key(tx, tenant, principal.key_id)
         assert not await service.revoke_key(tx, tenant, principal.key_id)
+    assert await authenticator.authenticate(key.text) is not None
     assert timedelta(seconds=1) > TTL
     await clock.advance(TTL)
     assert await authenticator.authenticate(key.text) is None
 
 
-async def test_a_new_key_is_heard_of_within_a_second_by_who_was_refused(db: Database) -> None:
+async def test_a_revoked_key_is_refused_at_once_where_the_change_is_heard_of(db: Database) -> None:
+    tenant, key = await make_key(db, "read")
+    authenticator = Authenticator(db, clock=ManualClock(datetime(2027, 1, 1, tzinfo=UTC)))
+    principal = await authenticator.authenticate(key.text)
+    assert principal is not None
+    assert principal.key_id is not None
+    async with db.transaction() as tx:
+        await service.revoke_key(tx, tenant, principal.key_id)
+        # Nothing is changed yet; whoever looks now must not be believed after the commit.
+        assert await authenticator.authenticate(key.text) is not None
+    assert await authenticator.authenticate(key.text) is None
+
+
+async def test_an_answer_that_was_under_way_while_its_key_was_revoked_is_not_kept(
+    db: Database,
+) -> None:
+    tenant, key = await make_key(db, "read")
+    authenticator = Authenticator(db, clock=ManualClock(datetime(2027, 1, 1, tzinfo=UTC)))
+    looked, go_on = asyncio.Event(), asyncio.Event()
+    look_up = authenticator._look_up
+
+    async def slowly(key: ApiKey) -> StoredKey | None:
+        found = await look_up(key)
+        looked.set()
+        await go_on.wait()
+        return found
+
+    authenticator._look_up = slowly
+    asking = asyncio.create_task(authenticator.authenticate(key.text))
+    await looked.wait()
+    async with db.transaction() as tx:
+        [info] = await service.list_keys(tx, tenant)
+        await service.revoke_key(tx, tenant, info.id)
+    go_on.set()
+    assert await asking is not None
+    assert await authenticator.authenticate(key.text) is None
+
+
+async def test_a_new_key_is_heard_of_within_a_second_by_who_was_refused(
+    db: Database, dsn: str
+) -> None:
     tenant = await default(db)
     clock = ManualClock(datetime(2027, 1, 1, tzinfo=UTC))
     authenticator = Authenticator(db, clock=clock)
     assert await authenticator.authenticate(GIVEN) is None
-    async with db.transaction() as tx:
+    async with await Database.open(dsn, pool_size=1) as other, other.transaction() as tx:
         await service.first_admin_key(tx, GIVEN)
+    assert await authenticator.authenticate(GIVEN) is None
     await clock.advance(TTL)
     found = await authenticator.authenticate(GIVEN)
     assert found is not None

@@ -206,3 +206,39 @@ async def test_a_read_only_transaction_cannot_write(notes: Database) -> None:
     with pytest.raises(asyncpg.ReadOnlySQLTransactionError):
         async with notes.transaction(read_only=True) as tx:
             await tx.execute("INSERT INTO notes VALUES (1, 'one')")
+
+
+async def test_statements_that_read_need_no_transaction_around_them(notes: Database) -> None:
+    async with notes.reading() as tx:
+        assert await tx.fetch_value("SELECT count(*) FROM notes") == 0
+        begun = await tx.fetch_value("SELECT now()")
+        assert await tx.fetch_value("SELECT now()") > begun, "each is a transaction by itself"
+    with pytest.raises(ContractBroken, match="after its block"):
+        await tx.fetch("SELECT 1")
+
+
+async def test_a_reading_that_is_cancelled_gives_its_session_to_nobody(dsn: str) -> None:
+    async with await Database.open(dsn, pool_size=1) as db:
+        async with db.reading() as tx:
+            before = await tx.fetch_value("SELECT pg_backend_pid()")
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.05), db.reading() as tx:
+                await tx.fetch("SELECT pg_sleep(30)")
+        async with db.reading() as tx:
+            assert await tx.fetch_value("SELECT pg_backend_pid()") != before
+
+
+async def test_a_shared_session_is_left_as_it_was_found(dsn: str) -> None:
+    """Behind a transaction pooler: what a transaction needs begins and ends with it."""
+    found = "SELECT current_setting('search_path'), current_setting('jit'), current_user"
+    async with await Database.open(dsn, pool_size=1, is_pooled=True) as db:
+        async with db._connection() as connection:
+            before = await connection.fetchrow(found)
+        async with db.transaction() as tx:
+            assert await tx.fetch_value("SHOW search_path") == "rota"
+            assert await tx.fetch_value("SHOW lock_timeout") == "5s"
+            assert await tx.fetch_value("SELECT count(*) FROM tenants WHERE id = ANY ($1)", []) == 0
+        assert await db.fetch_alone("SELECT id FROM tenants") == []
+        async with db._connection() as connection:
+            assert await connection.fetchrow(found) == before
+            assert await connection.fetchval("SELECT count(*) FROM pg_prepared_statements") == 0

@@ -9,6 +9,7 @@ from tests.db.test_monitors import HOUR, MINUTE, make, move, say
 from tests.db.watch_kit import make_channel, notice, rows, watch
 
 from rota.events import Bus
+from rota.watch import alerts
 from rota.watch.monitor_pings import ping
 from rota.watch.monitors import Monitors
 
@@ -33,6 +34,11 @@ async def test_a_ping_that_does_not_come_is_told_and_the_next_one_ends_it(db: Da
     (alert,) = await rows(db, "alerts")
     assert (alert["kind"], alert["schedule_id"]) == ("missed", made.id)
     assert "no ping" in alert["detail"]
+    async with db.transaction(read_only=True) as tx:
+        (listed,) = await alerts.listed(
+            tx, office.tenant.id, installation=False, open_=True, kind=None, before=None, limit=9
+        )
+    assert listed.is_monitor
     await watch(db)
     assert await _told(db) == ["missed"]
     assert (await say(office, made)).counted

@@ -9,6 +9,7 @@ from tests.db.hosts_support import (
     calling,
     fire_many,
     knows_open,
+    require_calls,
     target,
     until,
     working,
@@ -19,6 +20,7 @@ from tests.unit.workers.made import held as made_held
 from rota.queue import circuits
 from rota.queue.circuits import Called, Rules
 from rota.workers.events import FiringFinished
+from rota.workers.hosts.circuit_cache import Probe
 from rota.workers.hosts.events import CircuitClosed, CircuitOpened, FiringPostponed
 from rota.workers.hosts.limits import Limits
 
@@ -37,20 +39,20 @@ async def test_a_host_that_fails_is_left_alone_and_tried_by_one_until_it_answers
         await fire_many(db, failing, 5)
         opened = await recorder.wait_for(CircuitOpened)
         assert (opened.host, opened.failures) == (sick.host, 5)
-        calls = sick.arrived
-        assert calls == 5
+        calls = 5
+        await require_calls(db, sick, calls, until_at=opened.until)
         # Twenty more are turned away; the healthy host goes on.
         backlog = await fire_many(db, failing, 20, available_in=10 * MILLISECOND)
         await fire_many(db, fine, 10)
         await until(lambda: len(recorder.all(FiringPostponed)) >= 20)
         await until(lambda: len(recorder.all(FiringFinished)) == 10)
         assert healthy.arrived == 10
-        assert sick.arrived == calls
+        await require_calls(db, sick, calls, until_at=opened.until)
         rows = await queue_rows(db)
         assert {rows[id_]["attempt"] for id_ in backlog if rows[id_]["state"] == "waiting"} == {0}
         # One probe fails: open again, for longer.
         again = await recorder.wait_for(CircuitOpened, where=lambda event: event != opened)
-        assert sick.arrived == calls + 1
+        await require_calls(db, sick, calls + 1, until_at=again.until)
         assert again.until - opened.until > 2 * SECOND
         sick.well = True
         closed = await recorder.wait_for(CircuitClosed)
@@ -74,18 +76,24 @@ async def test_three_workers_count_together_and_send_one_probe(db: Database) -> 
         workers, recorders = (first, second, third), (one, two, three)
         schedule = await calling(db, sick, max_attempts=30)
         await fire_many(db, schedule, 5)
-        await until(lambda: sum(len(each.all(CircuitOpened)) for each in recorders) == 1)
-        assert sick.arrived == 5
+
+        def openings() -> list[CircuitOpened]:
+            return [event for each in recorders for event in each.all(CircuitOpened)]
+
+        await until(openings)
+        await require_calls(db, sick, 5, until_at=openings()[0].until)
         await until(lambda: all(knows_open(each, sick) for each in workers))
         await fire_many(db, schedule, 60)
-        await until(lambda: sum(len(each.all(CircuitOpened)) for each in recorders) == 2)
+        await until(lambda: len(openings()) >= 2)
         # Sixty-five wait for it at three workers: one of them was allowed to try.
-        assert sick.arrived == 6
+        reopened = sorted(each.until for each in openings())[1]
+        await require_calls(db, sick, 6, until_at=reopened)
         sick.well = True
         await until(lambda: any(each.all(CircuitClosed) for each in recorders))
         await until(lambda: sum(len(each.all(FiringFinished)) for each in recorders) == 65)
     assert sum(len(each.all(CircuitClosed)) for each in recorders) == 1
-    assert sick.arrived == 65 + 6
+    # All that failed: those that opened it, and one probe each time it opened again.
+    assert sick.arrived == 65 + 4 + len(openings())
 
 
 async def test_a_worker_that_starts_while_a_circuit_is_open_leaves_the_host_alone(
@@ -157,20 +165,21 @@ async def test_a_probe_that_is_let_go_of_lets_the_next_one_try(db: Database) -> 
     """A granted probe whose claim is taken back must not keep others from trying for an hour."""
     async with target() as sick:
         slow = Limits(circuit=Rules(failures=5, interval=SECOND))
-        schedule = await calling(db, sick, timeout_seconds=3600)
+        # One attempt each: nothing is left that the worker itself would try the host with.
+        schedule = await calling(db, sick, timeout_seconds=3600, max_attempts=1)
         async with working(db, limits=slow) as (worker, recorder):
             await fire_many(db, schedule, 5, available_in=MILLISECOND)
             await recorder.wait_for(CircuitOpened)
-            known = worker._hosts.known
+            known = worker._circuits
             async with db.transaction() as tx:
                 await tx.execute("UPDATE circuits SET open_until = now()")
                 called = Called(sick.host, schedule.tenant_id)
                 asked = await circuits.ask_probe(tx, {called: 3600 * SECOND})
             assert asked[called].granted
-            holdings = worker._holdings
+            inflight = worker._inflight
             probe = made_held(host=sick.host, tenant_id=schedule.tenant_id)
-            probe.probe = True
-            holdings.add(probe)
-            holdings.remove(probe)
+            probe.probe = Probe(known, called, worker._shared.time)
+            inflight.add(probe)
+            inflight.remove(probe)
             await known.refresh()
             assert known.circuits[called].probe_until is None

@@ -10,11 +10,12 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from tests.db.queue_support import make_schedule, some_worker
+from tests.deadlines import patience
 
 from rota.clock import SystemClock
-from rota.workers.calls import Reply
-from rota.workers.pace import Pace
-from rota.workers.pool import Worker
+from rota.workers.caller import Begin, Reply, always
+from rota.workers.settings import WorkerSettings
+from rota.workers.worker import Worker
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from rota.schedules.schedule import Schedule
 
 MILLISECOND = timedelta(milliseconds=1)
-PACE = Pace(concurrency=40, prefetch=80, poll_interval=50 * MILLISECOND)
+SETTINGS = WorkerSettings(concurrency=40, prefetch=80, poll_interval=50 * MILLISECOND)
 
 _FIRE_MANY = """
     INSERT INTO queue (id, schedule_id, tenant_id, version, scheduled_for, available_at, state,
@@ -39,7 +40,7 @@ _FIRE_MANY = """
 class Slow:
     """Calls that take a while, and remember whose they were, in the order of their beginning.
 
-    So long a while that the worker does not do enough to hold more than it was given (`appetite`).
+    So long a while that the worker does not do enough to hold more than it was given (`prefetch`).
     """
 
     shown = None
@@ -56,13 +57,13 @@ class Slow:
         self._more.set()
         return self
 
-    async def send(self) -> Reply:
+    async def send(self, begin: Begin = always) -> Reply:
         await self._clock.sleep(self._call_time)
         return Reply(code=200)
 
     async def until_begun(self, count: int, *, of: set[UUID] | None = None, since: int = 0) -> None:
         """Return when so many have begun, of these tenants."""
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(patience(60)):
             seen, at = 0, since
             while True:
                 seen += sum(of is None or each in of for each in islice(self.begun, at, None))
@@ -74,8 +75,10 @@ class Slow:
 
 
 @asynccontextmanager
-async def working(db: Database, caller: Slow, pace: Pace = PACE) -> AsyncGenerator[Worker]:
-    async with Worker(db, id_=some_worker(), callers={"http": caller}, pace=pace) as worker:
+async def working(
+    db: Database, caller: Slow, settings: WorkerSettings = SETTINGS
+) -> AsyncGenerator[Worker]:
+    async with Worker(db, id_=some_worker(), callers={"http": caller}, settings=settings) as worker:
         yield worker
 
 
@@ -120,7 +123,7 @@ async def test_nine_tenants_beside_a_backlog_start_as_if_they_were_alone(db: Dat
     # the worker had taken before they came is begun among the first of them.
     first = next(n for n, each in enumerate(begun) if each in ids)
     beside = ranks(begun[first:], ids)
-    had = PACE.concurrency + PACE.prefetch
+    had = SETTINGS.concurrency + SETTINGS.prefetch
     for each in ids:
         pairs = zip(alone[each], beside[each], strict=True)
         late = [(a, b) for a, b in pairs if b > 2 * a + had]
@@ -145,8 +148,8 @@ async def test_shares_hold_for_a_worker_with_one_hand(db: Database) -> None:
     await weigh(db, heavy, 3)
     await waiting(db, 500, heavy, light)
     caller = Slow(MILLISECOND)
-    pace = Pace(concurrency=1, prefetch=0, poll_interval=50 * MILLISECOND)
-    async with working(db, caller, pace):
+    settings = WorkerSettings(concurrency=1, prefetch=0, poll_interval=50 * MILLISECOND)
+    async with working(db, caller, settings):
         await caller.until_begun(80)
     begun = Counter(caller.begun[:80])
     assert 2.7 <= begun[heavy.tenant_id] / begun[light.tenant_id] <= 3.3
@@ -157,8 +160,8 @@ async def test_who_comes_while_slow_calls_have_their_share_is_let_in(db: Databas
     hung, quick = await make_schedule(db), await make_schedule(db)
     await waiting(db, 1_000, hung)
     caller = Hanging(hung.tenant_id)
-    share = PACE.concurrency // 2
-    places = PACE.concurrency + PACE.prefetch + PACE.prefetch // 4
+    share = SETTINGS.concurrency // 2
+    places = SETTINGS.concurrency + SETTINGS.prefetch + SETTINGS.prefetch // 4
     async with working(db, caller) as worker:
         await caller.until_begun(share)
         await caller.eventually(lambda: worker.held == places // 2)
@@ -184,7 +187,7 @@ class Hanging(Slow):
         return _Hung(self) if claim.tenant_id == self._tenant else call
 
     async def eventually(self, is_so: Callable[[], bool]) -> None:
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(patience(30)):
             while not is_so():
                 await self.clock.sleep(MILLISECOND)
 
@@ -202,5 +205,5 @@ class _Hung(Slow):
         super().__init__()
         self._caller = caller
 
-    async def send(self) -> Reply:
+    async def send(self, begin: Begin = always) -> Reply:
         return await self._caller.hang()

@@ -32,6 +32,8 @@ ROWS: dict[str, LiteralString] = {
     " SELECT $1, now() WHERE $2::uuid IS NOT NULL AND $3::uuid IS NOT NULL",
     "data_keys": "INSERT INTO data_keys (id, tenant_id, ring_key_id, nonce, ciphertext)"
     " SELECT $3, $1, 'r', decode(repeat('00', 12), 'hex'), '' WHERE $2::uuid IS NOT NULL",
+    "audit": "INSERT INTO audit (tenant_id, schedule_id, at, action, actor)"
+    " SELECT $1, $2, now(), 'created', 'api:k' WHERE $3::uuid IS NOT NULL",
     "secrets": "INSERT INTO secrets (tenant_id, name, id, version, key_id, nonce, ciphertext)"
     " VALUES ($1, 's', $2, 1, $3, decode(repeat('00', 12), 'hex'), '')",
     "signing_secrets": "INSERT INTO signing_secrets (tenant_id, version, key_id, nonce, ciphertext)"

@@ -11,8 +11,9 @@ from tests.db.schedules import Office, heard
 
 from rota.events import Bus, Recorder
 from rota.runtime.resuming import PausesEnded, Resumer
-from rota.schedules import together
-from rota.schedules.together import Part, Wish
+from rota.schedules import bulk_pause
+from rota.schedules import schedule as rows_of
+from rota.schedules.bulk_pause import BatchResult, PauseRequest
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -30,18 +31,18 @@ async def office(db: Database) -> Office:
 
 
 async def pause_all(office: Office, **more: Any) -> int:
-    return await _all(office, together.pause_some, **more)
+    return await _all(office, bulk_pause.pause_some, **more)
 
 
 async def resume_all(office: Office, **more: Any) -> int:
-    return await _all(office, together.resume_some, **more)
+    return await _all(office, bulk_pause.resume_some, **more)
 
 
 async def _all(office: Office, step: Any, *, limit: int = 2, **more: Any) -> int:
-    wish, after, count = Wish(tenant_id=office.tenant.id, **more), together.START, 0
+    wish, after, count = PauseRequest(tenant_id=office.tenant.id, **more), bulk_pause.START, 0
     while True:
         async with office.db.transaction() as tx:
-            part: Part = await step(tx, wish, after=after, limit=limit)
+            part: BatchResult = await step(tx, wish, after=after, limit=limit)
         count += part.changed + part.completed
         if part.last is None:
             return count
@@ -192,8 +193,8 @@ async def test_another_reason_and_end_reach_those_that_are_paused_already(office
     await office.pause(own)
     now = await office.now()
     await pause_all(office, until=now + HOUR)
-    assert await _all(office, together.renew_some, reason="longer", until=now + 2 * HOUR) == 1
-    assert await _all(office, together.renew_some, reason="longer", until=now + 2 * HOUR) == 0
+    assert await _all(office, bulk_pause.renew_some, reason="longer", until=now + 2 * HOUR) == 1
+    assert await _all(office, bulk_pause.renew_some, reason="longer", until=now + 2 * HOUR) == 0
     assert (await office.standing(schedule)).status_reason == "longer"
     assert (await office.standing(own)).status_reason is None
 
@@ -226,10 +227,10 @@ async def test_a_pause_of_all_beside_changes_of_single_ones_comes_to_an_end(
         await office.enqueue(each)
 
     async def back_and_forth(step: Any) -> None:
-        wish, after = Wish(tenant_id=office.tenant.id), together.START
+        wish, after = PauseRequest(tenant_id=office.tenant.id), bulk_pause.START
         while True:
             start = after
-            part: Part = await office.db.run(
+            part: BatchResult = await office.db.run(
                 lambda tx, start=start: step(tx, wish, after=start, limit=10), repeatable=True
             )
             if part.last is None:
@@ -238,17 +239,17 @@ async def test_a_pause_of_all_beside_changes_of_single_ones_comes_to_an_end(
 
     async def single(schedule: Schedule) -> None:
         await office.db.run(
-            lambda tx: together.sql.lock(tx, office.tenant.id, schedule.id), repeatable=True
+            lambda tx: rows_of.lock(tx, office.tenant.id, schedule.id), repeatable=True
         )
         await office.pause(schedule)
         await office.resume(schedule)
 
     await asyncio.gather(
-        back_and_forth(together.pause_some),
-        back_and_forth(together.resume_some),
+        back_and_forth(bulk_pause.pause_some),
+        back_and_forth(bulk_pause.resume_some),
         *(single(each) for each in made[::3]),
     )
-    await back_and_forth(together.pause_some)
+    await back_and_forth(bulk_pause.pause_some)
     assert set((await states(office)).values()) == {"paused"}
     async with office.db.transaction() as tx:
         assert await tx.fetch_value("SELECT count(*) FROM queue") == 0

@@ -12,14 +12,16 @@ from tests.db.firing_kit import HOUR, Fleet, fleet
 from tests.db.leases_kit import write
 
 from rota.db import Conflict, Listener
-from rota.firing import CHANNEL, PassDone, PassFailed, Scheduler, Settings
-from rota.firing import sql as firing_sql
+from rota.firing import CHANNEL, PassDone, Scheduler, Settings
+from rota.firing import scheduler as scheduler_module
+from rota.firing.fire import Reading, read_due
+from rota.service import ServiceDelayed, ServiceFailed
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Mapping
     from datetime import datetime
 
-    from rota.db import Database, Tx
+    from rota.db import Database
 
 SECOND = timedelta(seconds=1)
 NEVER = timedelta(hours=1)
@@ -27,7 +29,7 @@ NEVER = timedelta(hours=1)
 
 @asynccontextmanager
 async def running(scheduler: Scheduler) -> AsyncGenerator[None]:
-    task = asyncio.create_task(scheduler.run())
+    task = asyncio.create_task(scheduler.service().run())
     try:
         yield
     finally:
@@ -54,7 +56,7 @@ async def test_the_loop_fires_a_schedule_again_and_again(db: Database) -> None:
 
 
 async def test_news_of_a_shard_wakes_the_loop(dsn: str, db: Database) -> None:
-    """QW17: NOTIFY makes it prompt; the poll alone would take an hour here."""
+    """NOTIFY makes it prompt; the poll alone would take an hour here."""
     async with fleet(db) as engine, Listener(dsn, [CHANNEL]) as listener:
         news = listener.subscribe(CHANNEL)
         settings = Settings(poll_interval=NEVER, sweep_interval=NEVER)
@@ -80,7 +82,7 @@ async def test_news_of_a_shard_wakes_the_loop(dsn: str, db: Database) -> None:
 
 
 async def test_without_news_a_sweep_finds_what_appeared_below_the_mark(db: Database) -> None:
-    """MF8: a missed notice is recovered from."""
+    """A missed notice is recovered from."""
     settings = Settings(
         poll_interval=timedelta(milliseconds=20), sweep_interval=timedelta(milliseconds=50)
     )
@@ -108,24 +110,24 @@ async def test_reads_stay_above_the_mark_until_the_next_sweep(db: Database) -> N
 async def test_the_loop_goes_on_after_an_error(
     db: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """QW8, F9."""
-    due, calls = firing_sql.due, 0
+    calls = 0
 
     async def failing_twice(
-        tx: Tx, lows: Mapping[int, datetime], *, lead: timedelta, limit: int
-    ) -> firing_sql.Reading:
+        db: Database, lows: Mapping[int, datetime], *, lead: timedelta, limit: int
+    ) -> Reading:
         nonlocal calls
         calls += 1
         if calls <= 2:
             raise (Conflict("passing trouble") if calls == 1 else RuntimeError("a bug"))
-        return await due(tx, lows, lead=lead, limit=limit)
+        return await read_due(db, lows, lead=lead, limit=limit)
 
-    monkeypatch.setattr(firing_sql, "due", failing_twice)
+    monkeypatch.setattr(scheduler_module, "read_due", failing_twice)
     async with fleet(db, Settings(poll_interval=timedelta(milliseconds=20))) as engine:
         schedule = await engine.add(slot=await engine.now())
         async with running(engine.scheduler):
             await engine.member.heard.wait_for(PassDone)
-        assert len(engine.member.heard.all(PassFailed)) == 2
+        assert len(engine.member.heard.all(ServiceDelayed)) == 1
+        assert len(engine.member.heard.all(ServiceFailed)) == 1
         assert len(await engine.queue(schedule)) == 1
 
 

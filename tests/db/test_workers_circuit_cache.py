@@ -15,15 +15,15 @@ from rota.errors import TemporaryError
 from rota.events import Bus, Recorder
 from rota.queue import circuits
 from rota.queue.circuits import Called, Rules
-from rota.workers.calls import Reply
+from rota.workers.caller import Reply
+from rota.workers.hosts.circuit_cache import CircuitCache
 from rota.workers.hosts.events import CircuitClosed, CircuitOpened
-from rota.workers.hosts.known import Known
 
 if TYPE_CHECKING:
     from datetime import datetime
 
     from rota.queue.circuits import Circuit
-    from rota.workers.hosts.heard import Sign
+    from rota.workers.hosts.host_signal import Sign
 
 HOST = "x.example"
 TENANT, OTHER, THIRD = (UUID(int=n) for n in (1, 2, 3))
@@ -38,7 +38,7 @@ class Ear:
     def __init__(self, db: Database, now: datetime) -> None:
         bus = Bus()
         self.recorder = Recorder(bus)
-        self.known = Known(db, RULES, bus=bus, clock=SystemClock())
+        self.known = CircuitCache(db, RULES, bus=bus, clock=SystemClock())
         self.now = now
 
     def hear(self, *signs: Sign, tenant: UUID = TENANT, is_probe: bool = False) -> None:
@@ -146,7 +146,7 @@ async def test_what_two_tenants_see_closes_a_host_to_all_until_it_answers_one(
 
 async def test_with_circuits_turned_off_nothing_is_counted(db: Database) -> None:
     bus = Bus()
-    known = Known(db, Rules(failures=0), bus=bus, clock=SystemClock())
+    known = CircuitCache(db, Rules(failures=0), bus=bus, clock=SystemClock())
     now = await database_now(db)
     for _ in range(20):
         known.hear(CALLED, "failed", DOWN, is_probe=False, now=now + timedelta())

@@ -12,26 +12,29 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from standardwebhooks import Webhook, WebhookVerificationError
 from tests.db.secrets_kit import put, tenant, vault
+from tests.deadlines import patience
 from tests.unit.workers import made
 
 from rota.clock import ManualClock, SystemClock
+from rota.db import Cause, Database, Listener, Notice
 from rota.db.server_clock import DatabaseClock
 from rota.errors import OperatorError
 from rota.receiver import verify_call
 from rota.targets import OPEN, signing_host
+from rota.tenants import sql as tenants_sql
 from rota.tenants.secrets import Masked, Rings, Vault
 from rota.tenants.signing import SigningSecrets
-from rota.workers.http import HttpCaller
-from rota.workers.last_moment import LastMoment
-from rota.workers.request import request_of
+from rota.workers.delivery.http import HttpCaller
+from rota.workers.delivery.request import request_of
+from rota.workers.delivery.request_signing import RequestSigner
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Sequence
     from uuid import UUID
 
     from rota.clock import Clock
-    from rota.db import Database, Tx
-    from rota.workers.calls import Reply
+    from rota.db import Tx
+    from rota.workers.caller import Reply
 
 CANARY = "CANARY/9a+b=c"
 
@@ -103,14 +106,14 @@ async def call(
     *,
     keeper: Vault | None = None,
     clock: Clock | None = None,
-    last_moment: LastMoment | None = None,
+    signer: RequestSigner | None = None,
     **fields: Any,
 ) -> tuple[Reply, str]:
     """One attempt: its reply, and what is remembered of the request."""
-    finish = last_moment or LastMoment(
+    finish = signer or RequestSigner(
         db, keeper or vault(), time=DatabaseClock(clock or SystemClock())
     )
-    async with HttpCaller(OPEN, last_moment=finish) as http:
+    async with HttpCaller(OPEN, signer=finish) as http:
         prepared = http.prepare(
             made.claim(tenant_id=owner), made.schedule(target_url=url, **fields)
         )
@@ -272,31 +275,63 @@ async def test_a_secret_from_before_signs_every_host_alike_until_it_is_rotated(
 async def test_a_retired_secret_stops_signing_on_time_without_being_read_again(
     db: Database, owner: UUID, sink: Sink
 ) -> None:
-    clock = ManualClock(datetime.now(UTC))  # noqa: TID251 - the database has the real one
-    finish = LastMoment(db, vault(), time=DatabaseClock(clock))
     async with db.transaction() as tx:
         await SigningSecrets(vault()).of(tx, owner)
-        await SigningSecrets(vault()).rotate(tx, owner, overlap=timedelta(seconds=0.5))
-    await call(db, owner, sink.url, last_moment=finish)
+        await SigningSecrets(vault()).rotate(tx, owner, overlap=timedelta(seconds=0.8))
+        # It stands still from here on, however long the calls take.
+        clock = ManualClock(await tx.fetch_value("SELECT clock_timestamp()"))
+    finish = RequestSigner(db, vault(), time=DatabaseClock(clock))
+    await call(db, owner, sink.url, signer=finish)
     assert len(sink.headers["webhook-signature"].split()) == 2
     await clock.advance(timedelta(seconds=0.9))
-    await call(db, owner, sink.url, last_moment=finish)
+    await call(db, owner, sink.url, signer=finish)
     assert len(sink.headers["webhook-signature"].split()) == 1
 
 
-async def test_a_changed_secret_is_used_within_a_second(
-    db: Database, owner: UUID, sink: Sink
+async def test_a_changed_secret_is_used_within_a_second_by_who_did_not_hear_of_it(
+    db: Database, dsn: str, owner: UUID, sink: Sink
 ) -> None:
     clock = ManualClock(datetime.now(UTC))  # noqa: TID251 - the database has the real one
-    finish = LastMoment(db, vault(), time=DatabaseClock(clock))
+    finish = RequestSigner(db, vault(), time=DatabaseClock(clock))
     await put(db, vault(), owner, A="old value")
-    await call(db, owner, sink.url, last_moment=finish, payload="${secrets.A}")
-    await put(db, vault(), owner, A="new value")
-    await call(db, owner, sink.url, last_moment=finish, payload="${secrets.A}")
+    await call(db, owner, sink.url, signer=finish, payload="${secrets.A}")
+    async with await Database.open(dsn, pool_size=1) as other:
+        await put(other, vault(), owner, A="new value")
+    await call(db, owner, sink.url, signer=finish, payload="${secrets.A}")
     assert sink.body == b'"old value"'
     await clock.advance(timedelta(seconds=1))
-    await call(db, owner, sink.url, last_moment=finish, payload="${secrets.A}")
+    await call(db, owner, sink.url, signer=finish, payload="${secrets.A}")
     assert sink.body == b'"new value"'
+
+
+async def test_a_changed_secret_is_used_as_soon_as_its_notice_arrives(
+    db: Database, dsn: str, owner: UUID, sink: Sink
+) -> None:
+    frozen = ManualClock(datetime.now(UTC))  # noqa: TID251 - the database has the real one
+    finish = RequestSigner(db, vault(), time=DatabaseClock(frozen))
+    await put(db, vault(), owner, A="old value")
+    await call(db, owner, sink.url, signer=finish, payload="${secrets.A}")
+    async with (
+        Listener(dsn, [tenants_sql.CHANNEL]) as news,
+        await Database.open(dsn, pool_size=1) as other,
+    ):
+        news.pass_on(tenants_sql.CHANNEL, db)
+        told = news.subscribe(tenants_sql.CHANNEL)
+        while (await told.wait(timedelta(minutes=1))).cause is not Cause.MISSED:
+            pass  # not connected yet
+        await call(db, owner, sink.url, signer=finish, payload="${secrets.A}")
+        await put(other, vault(), owner, A="new value")
+        while (
+            Notice(tenants_sql.CHANNEL, str(owner))
+            not in (await told.wait(timedelta(minutes=1))).notices
+        ):
+            pass
+        await call(db, owner, sink.url, signer=finish, payload="${secrets.A}")
+    assert sink.body == b'"new value"'
+    # In the process that makes the change, without waiting for any notice.
+    await put(db, vault(), owner, A="newest value")
+    await call(db, owner, sink.url, signer=finish, payload="${secrets.A}")
+    assert sink.body == b'"newest value"'
 
 
 async def test_a_herd_reads_its_secrets_once(db: Database, owner: UUID) -> None:
@@ -311,18 +346,18 @@ async def test_a_herd_reads_its_secrets_once(db: Database, owner: UUID) -> None:
             reads += 1
             return await super().values(tx, wanted)
 
-    finish = LastMoment(db, Counting(vault()._rings), time=DatabaseClock(SystemClock()))
-    caller = HttpCaller(OPEN, last_moment=finish)
+    finish = RequestSigner(db, Counting(vault()._rings), time=DatabaseClock(SystemClock()))
+    caller = HttpCaller(OPEN, signer=finish)
     schedule = made.schedule(payload="${secrets.A}")
     claim = made.claim(tenant_id=owner)
-    prepared = [caller.prepare(claim, schedule) for _ in range(200)]
-    ready = await asyncio.gather(*(finish.complete(claim, each.request) for each in prepared))
-    assert {each.request.body for each in ready} == {b'"v"'}
+    calls = [caller.prepare(claim, schedule) for _ in range(200)]
+    ready = await asyncio.gather(*(each._completed(each.require_facts()) for each in calls))
+    assert {each.filled.frame.body for each in ready} == {b'"v"'}
     assert reads == 1
-    # Nothing is left to wait for: the next is made in one step.
-    step = finish.complete(claim, prepared[0].request)
-    with pytest.raises(StopIteration):
-        step.send(None)
+    # Nothing is left to wait for: the next is made at once, of the same parts.
+    again = calls[0]._sendable(calls[0].require_facts())
+    assert again is not None
+    assert again.filled is ready[-1].filled
     await caller.close()
 
 
@@ -338,7 +373,7 @@ async def test_one_secret_that_cannot_be_opened_fails_its_own_requests_alone(db:
             "WHERE tenant_id = $1",
             broken,
         )
-    moment = LastMoment(db, keys, time=DatabaseClock(SystemClock()))
+    moment = RequestSigner(db, keys, time=DatabaseClock(SystemClock()))
     request = request_of(made.claim(), made.schedule(headers={"X-Key": "${secrets.NAME}"}))
     mine, theirs = await asyncio.gather(
         moment.complete(made.claim(tenant_id=whole), request),
@@ -348,3 +383,48 @@ async def test_one_secret_that_cannot_be_opened_fails_its_own_requests_alone(db:
     assert not isinstance(mine, BaseException)
     assert mine.request.headers["X-Key"] == "well"
     assert isinstance(theirs, OperatorError)
+
+
+async def test_a_request_that_was_prepared_is_signed_for_its_instant(
+    db: Database, owner: UUID, sink: Sink
+) -> None:
+    """And is sent so while nothing has changed; afterwards it is made anew."""
+    keyring = vault()
+    await put(db, keyring, owner, TOKEN="first")
+    time = DatabaseClock(SystemClock())
+    signer = RequestSigner(db, keyring, time=time)
+    schedule = made.schedule(target_url=sink.url, headers={"X-Token": "${secrets.TOKEN}"})
+    at = time.now() + timedelta(seconds=1)
+    claim = made.claim(tenant_id=owner, available_at=at)
+    async with HttpCaller(OPEN, signer=signer) as caller:
+        call = caller.prepare_early(claim, schedule, 1.0)
+        async with asyncio.timeout(patience(10)):
+            while call._early is None:  # Its secrets are read meanwhile.
+                await SystemClock().sleep(timedelta(milliseconds=10))
+        assert b"first" in call._early.data
+        assert "first" not in call.shown
+        reply = await call.send()
+        assert (reply.code, sink.headers["x-token"]) == (200, "first")
+        assert b"first" not in reply.body
+        assert sink.headers["webhook-timestamp"] == str(int(at.timestamp()))
+        # The signing key was made at the first use of it, and the secret has changed.
+        again = caller.prepare_early(claim, schedule, 1.0)
+        assert again._early is not None
+        await put(db, keyring, owner, TOKEN="second")
+        await again.send()
+        assert sink.headers["x-token"] == "second"
+
+
+async def test_a_prepared_request_that_is_late_is_signed_anew(
+    db: Database, owner: UUID, sink: Sink
+) -> None:
+    time = DatabaseClock(SystemClock())
+    signer = RequestSigner(db, vault(), time=time)
+    schedule = made.schedule(target_url=sink.url)
+    old = time.now() - timedelta(minutes=10)
+    async with HttpCaller(OPEN, signer=signer) as caller:
+        claim = made.claim(tenant_id=owner, available_at=old)
+        call = caller.prepare_early(claim, schedule, -600.0)
+        before = int(time.now().timestamp())
+        await call.send()
+        assert before <= int(sink.headers["webhook-timestamp"]) <= time.now().timestamp()

@@ -1,4 +1,4 @@
-"""The pace of a host, shared by all workers (HX6, S18)."""
+"""The rate limit of a host, shared by all workers."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 
 from tests.db.queue_support import SECOND, database_now
 
-from rota.queue import circuits, host_pace
+from rota.queue import circuits, host_rate_limit
 
 if TYPE_CHECKING:
     from datetime import datetime
 
     from rota.db import Database
-    from rota.queue.host_pace import Places
+    from rota.queue.host_rate_limit import Places
 
 HOST = "x.example"
 INTERVAL = timedelta(milliseconds=100)
@@ -24,7 +24,9 @@ HORIZON = 2 * SECOND
 
 async def reserve(db: Database, wanted: int, host: str = HOST) -> Places:
     async with db.transaction() as tx:
-        found = await host_pace.reserve(tx, {host: wanted}, interval=INTERVAL, horizon=HORIZON)
+        found = await host_rate_limit.reserve(
+            tx, {host: wanted}, interval=INTERVAL, horizon=HORIZON
+        )
     return found[host]
 
 
@@ -80,7 +82,7 @@ async def test_hosts_do_not_wait_for_each_other_and_are_forgotten_when_nobody_ca
 ) -> None:
     async with db.transaction() as tx:
         wanted = {f"{n}.example": 1 for n in range(3)}
-        found = await host_pace.reserve(tx, wanted, interval=INTERVAL, horizon=HORIZON)
+        found = await host_rate_limit.reserve(tx, wanted, interval=INTERVAL, horizon=HORIZON)
     assert {each.count for each in found.values()} == {1}
     async with db.transaction() as tx:
         await tx.execute(

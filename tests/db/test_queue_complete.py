@@ -18,15 +18,17 @@ from tests.db.queue_support import (
     some_worker,
     take,
 )
+from tests.deadlines import patience
 
 from rota.clock import SystemClock
-from rota.queue.cancel import cancel
+from rota.queue import overlap
 from rota.queue.claim import claim
-from rota.queue.finish import Tried, settle
-from rota.queue.rescue import free_stranded
-from rota.schedules import live_sql
+from rota.queue.complete import AttemptRecord, settle
+from rota.queue.unblock import free_stranded
+from rota.queue.withdraw import cancel
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from uuid import UUID
 
     from rota.db import Database
@@ -85,7 +87,7 @@ async def test_a_finish_repeated_after_a_lost_answer_is_known_to_be_done(db: Dat
 
 
 async def test_a_retry_is_a_row_with_its_instant_and_an_attempt(db: Database) -> None:
-    """RT4; nothing sleeps in memory."""
+    """Nothing sleeps in memory."""
     schedule = await make_schedule(db)
     await fire(db, schedule)
     me = some_worker()
@@ -96,7 +98,7 @@ async def test_a_retry_is_a_row_with_its_instant_and_an_attempt(db: Database) ->
         status=None,
         retry_at=at,
         code=503,
-        tried=Tried(
+        tried=AttemptRecord(
             outcome="failed",
             error="HTTP 503",
             request='{"method": "POST"}',
@@ -147,7 +149,6 @@ async def test_a_claim_that_was_not_begun_ends_without_an_attempt(db: Database) 
 
 
 async def test_a_blocked_chain_is_released_one_by_one_in_the_order_of_slots(db: Database) -> None:
-    """OV2."""
     schedule = await make_schedule(db, overlap_policy="queue")
     now = await database_now(db)
     slots = [now + n * SECOND for n in range(4)]
@@ -215,8 +216,8 @@ async def test_cancelling_what_nobody_holds_ends_it_and_frees_the_next(db: Datab
     first = await fire(db, schedule, now)
     following = await fire(db, schedule, now + SECOND, state="blocked")
     async with db.transaction() as tx:
-        assert await cancel(tx, first, "not today") == "ended"
-        assert await cancel(tx, first, "not today") is None
+        assert await cancel(tx, [first], "not today") == {first: "ended"}
+        assert await cancel(tx, [first], "not today") == {}
     row = (await firing_rows(db))[first]
     assert (row["status"], row["reason"], row["attempt"]) == ("cancelled", "not today", 0)
     assert (await queue_rows(db))[following]["state"] == "waiting"
@@ -227,8 +228,8 @@ async def test_cancelling_what_a_worker_holds_asks_the_worker(db: Database) -> N
     id_ = await fire(db, schedule)
     await take(db, some_worker())
     async with db.transaction() as tx:
-        assert await cancel(tx, id_, "first") == "asked"
-        assert await cancel(tx, id_, "second") == "asked"
+        assert await cancel(tx, [id_], "first") == {id_: "asked"}
+        assert await cancel(tx, [id_], "second") == {id_: "asked"}
     row = (await queue_rows(db))[id_]
     assert (row["state"], row["cancel_reason"]) == ("running", "first")
 
@@ -239,7 +240,7 @@ async def test_a_success_that_somebody_wanted_ended_is_a_plain_success(db: Datab
     me = some_worker()
     (each,) = await take(db, me)
     async with db.transaction() as tx:
-        await cancel(tx, id_, "too late")
+        await cancel(tx, [id_], "too late")
         await settle(tx, me, [ended(each)])
     row = (await firing_rows(db))[id_]
     assert (row["status"], row["reason"]) == ("succeeded", None)
@@ -253,7 +254,7 @@ async def test_a_failed_attempt_that_somebody_wants_ended_is_not_tried_again(
     me = some_worker()
     (each,) = await take(db, me)
     async with db.transaction() as tx:
-        await cancel(tx, id_, "enough")
+        await cancel(tx, [id_], "enough")
         failed = ended(each, status=None, retry_at=await _soon(db))
         assert (await settle(tx, me, [failed])).accepted == {id_}
     row = (await firing_rows(db))[id_]
@@ -268,15 +269,15 @@ async def test_a_firing_that_is_being_claimed_is_asked_for_and_not_overlooked(
     schedule = await make_schedule(db)
     id_ = await fire(db, schedule)
 
-    async def ask() -> str | None:
+    async def ask() -> Mapping[UUID, str]:
         async with db.transaction() as tx:
-            return await cancel(tx, id_, "now")
+            return await cancel(tx, [id_], "now")
 
     async with db.transaction() as tx:
         await claim(tx, ["http"], some_worker(), limit=1, lead=SECOND, visibility=SECOND)
         asking = asyncio.create_task(ask())
         await _waits_for_a_lock(db)
-    assert await asking == "asked"
+    assert await asking == {id_: "asked"}
     assert (await queue_rows(db))[id_]["cancel_reason"] == "now"
 
 
@@ -292,7 +293,7 @@ async def test_a_retry_that_meets_a_cancellation_ends_the_firing(db: Database) -
             return (await settle(tx, me, [failed])).accepted
 
     async with db.transaction() as tx:
-        await cancel(tx, id_, "now")
+        await cancel(tx, [id_], "now")
         failing = asyncio.create_task(fail())
         await _waits_for_a_lock(db)
     assert await failing == {id_}
@@ -303,7 +304,7 @@ async def test_a_retry_that_meets_a_cancellation_ends_the_firing(db: Database) -
 async def _waits_for_a_lock(db: Database) -> None:
     """Return when another session of this database waits for a row."""
     clock = SystemClock()
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(patience(5)):
         while True:
             async with db.transaction() as tx:
                 if await tx.fetch_value(
@@ -329,14 +330,14 @@ async def test_an_end_that_frees_an_older_slot_never_waits_in_a_circle_with_a_pa
     me = some_worker()
     (held,) = await take(db, me)
 
-    async def pausing() -> list[str]:
+    async def pausing() -> None:
         async with db.transaction() as tx:
-            return await live_sql.lock_live(tx, schedule.id)
+            await overlap.lock_live(tx, [schedule.id])
 
     async with db.transaction() as tx:
         await tx.fetch("SELECT FROM queue WHERE id = $1 FOR UPDATE", live)
         other = asyncio.create_task(pausing())
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(patience(10)):
             while not await db.run(lambda each: each.fetch_value(_WAITS), read_only=True):
                 pass
         settled = await settle(tx, me, [ended(held)])
@@ -358,7 +359,9 @@ async def test_a_firing_that_ends_at_its_first_attempt_tells_when_it_was_due(db:
     for n in range(3):
         await fire(db, schedule, now + n * SECOND)
     first, skipped, again = await take(db, me)
-    later = ended(again, status=None, retry_at=await _soon(db), tried=Tried(outcome="failed"))
+    later = ended(
+        again, status=None, retry_at=await _soon(db), tried=AttemptRecord(outcome="failed")
+    )
     unmade = ended(skipped, "skipped", started_at=None, tried=None)
     async with db.transaction() as tx:
         await settle(tx, me, [ended(first), unmade, later])
