@@ -11,6 +11,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from tests.deadlines import patience
+
 if TYPE_CHECKING:
     from collections.abc import Generator
     from pathlib import Path
@@ -77,7 +79,7 @@ def celery_worker(folder: Path, broker: str, *, queues: str = "celery") -> Gener
         yield CeleryWorker(ledger)
     finally:
         process.kill()
-        process.wait(30)
+        process.wait(patience(30))
         if reader.ident is not None:
-            reader.join(30)
+            reader.join(patience(30))
         process.stdout.close()

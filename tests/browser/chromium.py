@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
 import sys
+
+from tests import debian
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 FLAGS = (
@@ -29,7 +30,6 @@ MISSING = (
     "apt-get install chromium), or name it in TEST_BROWSER."
 )
 _PACKAGES = ("chromium", "fonts-dejavu-core")
-_PATIENCE = ("-o", "DPkg::Lock::Timeout=300")
 
 
 def find() -> str | None:
@@ -42,43 +42,18 @@ def find() -> str | None:
 
 def is_required() -> bool:
     """Whether tests without a browser count as failed."""
-    asked = os.environ.get("REQUIRE_BROWSER") or os.environ.get("CI", "")
-    return asked.lower() not in ("", "0", "false")
-
-
-def _install() -> None:
-    """Debian's package, quietly; what went wrong is told."""
-    environment = os.environ | {"DEBIAN_FRONTEND": "noninteractive"}
-    for step in (("update",), ("install", "--yes", "--no-install-recommends", *_PACKAGES)):
-        done = subprocess.run(
-            ["apt-get", "-qq", *_PATIENCE, *step],
-            env=environment,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            encoding="utf-8",
-            errors="replace",
-            timeout=900,
-            check=False,
-        )
-        if done.returncode != 0:
-            _say(f"apt-get {step[0]} failed:\n{done.stdout[-2000:]}")
+    return debian.is_required("REQUIRE_BROWSER")
 
 
 def main() -> int:
     """See to it that there is a browser; fails only where one is required."""
     if find() is not None:
         return 0
-    if hasattr(os, "geteuid") and os.geteuid() == 0 and shutil.which("apt-get"):
-        _say("Installing Chromium for the tests of the dashboard …")
-        _install()
+    debian.install(*_PACKAGES)
     if find() is not None:
         return 0
-    _say(MISSING)
+    debian.say(MISSING)
     return 1 if is_required() else 0
-
-
-def _say(text: str) -> None:
-    sys.stderr.write(f"{text}\n")
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ from playwright.async_api import async_playwright, expect
 from tests.browser import chromium
 from tests.browser.house import House, open_house
 from tests.browser.watching import Watch
+from tests.deadlines import patience
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Generator
@@ -19,8 +20,10 @@ if TYPE_CHECKING:
     from playwright.async_api import Browser, Page
     from tests.conftest import Postgres
 
-_MOST_MS = 20_000
-"""How long anything may take to appear, on a machine that is busy."""
+
+def _most_ms() -> float:
+    """How long anything may take to appear."""
+    return patience(30) * 1_000
 
 
 @dataclass
@@ -62,7 +65,7 @@ def house(
 @pytest_asyncio.fixture(loop_scope="module", scope="module")
 async def chrome(executable: str) -> AsyncGenerator[Browser]:
     """A browser without a window, and without a past."""
-    expect.set_options(timeout=_MOST_MS)
+    expect.set_options(timeout=_most_ms())
     async with async_playwright() as playwright:
         browser = await playwright.chromium.launch(
             executable_path=executable, args=list(chromium.FLAGS)
@@ -75,7 +78,7 @@ async def chrome(executable: str) -> AsyncGenerator[Browser]:
 async def stranger(chrome: Browser, house: House) -> AsyncGenerator[Visit]:
     """Somebody who is not signed in; nothing that should not happen may have happened."""
     context = await chrome.new_context(viewport={"width": 1280, "height": 800})
-    context.set_default_timeout(_MOST_MS)
+    context.set_default_timeout(_most_ms())
     watch = Watch(house.url)
     await watch.over(context)
     yield Visit(await context.new_page(), watch)

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING
 
+from tests.deadlines import patience
+
 if TYPE_CHECKING:
     from collections.abc import Generator
 
@@ -27,7 +29,7 @@ class Target:
     def answer(self, path: str, body: bytes) -> tuple[int, dict[str, str], bytes]:
         """Status, headers and body for a request."""
         if path == "/slow":
-            self.let_go.wait(60)
+            self.let_go.wait(patience(60))
         if path == "/moody" and not self.well.is_set():
             return 500, {}, b'{"error": "not today"}'
         plain = {"Content-Type": "application/json"}, body or b'{"ok": true}'

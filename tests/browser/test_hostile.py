@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from tests.browser.conftest import Visit
     from tests.browser.house import House
 
-pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(300)]
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
 @pytest.fixture(scope="module")

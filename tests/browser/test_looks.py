@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from tests.browser.conftest import Visit
     from tests.browser.house import House
 
-pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(300)]
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 _AXE = files("axe_playwright_python").joinpath("axe.min.js").read_text("utf-8")
 _GRAVE = ("serious", "critical")

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from tests.browser.conftest import Visit
     from tests.browser.house import House
 
-pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(300)]
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
 async def test_the_link_of_the_server_signs_in_once_and_a_key_always(

@@ -16,6 +16,11 @@ addEventListener("securitypolicyviolation", (event) => {
 """
 
 
+_NETWORK_CHANGED = "net::ERR_NETWORK_CHANGED"
+"""An interface of the machine came, went or got another address while something was being loaded,
+as when a virtual machine is moved. The page has no part in it."""
+
+
 @dataclass
 class Watch:
     """What happened in a browser that should not have."""
@@ -45,6 +50,8 @@ class Watch:
 
     def _told(self, message: ConsoleMessage) -> None:
         refused = "Failed to load resource" in message.text
+        if refused and message.text.endswith(_NETWORK_CHANGED):
+            return
         if message.type == "error" and not (refused and self.refusals):
             self.faults.append(f"console: {message.text}")
 

@@ -6,6 +6,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.cluster.explained import assert_all_explained
 from tests.cluster.sink import Sink
 from tests.cluster.sink import sink as make_sink
 from tests.db.schedules import Office
@@ -26,3 +27,10 @@ async def sink() -> AsyncGenerator[Sink]:
 async def office(db: Database) -> Office:
     """The default tenant, who may fire every second."""
     return await Office.open(db, min_interval=timedelta(seconds=1))
+
+
+@pytest.fixture(autouse=True)
+async def _every_slot_is_explained(db: Database) -> AsyncGenerator[None]:
+    """Whatever was done to the cluster: no slot without a firing, a record or a pending timer."""
+    yield
+    await assert_all_explained(db)

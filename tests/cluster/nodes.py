@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Literal, TypeVar
 
+from tests.deadlines import patience
+
 from rota.clock import SystemClock
 
 if TYPE_CHECKING:
@@ -132,7 +134,7 @@ class Cluster:
             assert process.is_running, f"{process.name} ended:\n{process.log}"
             return "Rota runs as" in process.log or "Rota is at" in process.log
 
-        await holds(says_so, within=60)
+        await holds(says_so, within=180)
 
     def of(self, role: Role) -> list[Process]:
         """Those of this role that run."""
@@ -159,9 +161,9 @@ async def cluster(home: Path, dsn: str, **variables: str) -> AsyncGenerator[Clus
 
 async def eventually(look: Callable[[], Awaitable[T | None]], *, within: float = 30.0) -> T:
     """What `look` finds, asked again until it finds something."""
-    deadline = CLOCK.monotonic() + within
+    deadline = CLOCK.monotonic() + patience(within)
     while not (found := await look()):
-        assert CLOCK.monotonic() < deadline, f"it did not come within {within:g} s"
+        assert CLOCK.monotonic() < deadline, "it did not come in time"
         await CLOCK.sleep(POLL)
     return found
 
@@ -176,8 +178,7 @@ async def holds(condition: Callable[[], bool], *, within: float = 30.0) -> None:
 
 
 async def database_now(db: Database) -> datetime:
-    async with db.transaction(read_only=True) as tx:
-        return await tx.fetch_value("SELECT clock_timestamp()")
+    return await db.run(lambda tx: tx.fetch_value("SELECT clock_timestamp()"), read_only=True)
 
 
 async def until(db: Database, instant: datetime) -> None:

@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-import pytest
 from tests.cluster.ledger import account, entries, every
 from tests.cluster.nodes import (
     Cluster,
@@ -25,8 +24,9 @@ from tests.cluster.nodes import (
     settled,
     until,
 )
+from tests.deadlines import crowding
 
-from rota.schedules import service
+from rota.schedules import create
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     from rota.db import Database, Row
     from rota.schedules.schedule import Schedule
 
-pytestmark = pytest.mark.timeout(180)
 
 SCHEDULES = 300
 SLOTS = 30
@@ -79,11 +78,17 @@ class Nemesis:
     )
 
     async def torment(self, until_at: datetime) -> None:
-        """One fault after another."""
-        while (now := await database_now(self.db)) < until_at:
+        """One fault after another: until then, and until there were some of each kind."""
+        while (now := await database_now(self.db)) < until_at or not self.has_teeth:
             await self.wake(now)
             await self.strike(now)
             await until(self.db, now + timedelta(seconds=self.dice.uniform(0.3, 1.2)))
+
+    @property
+    def has_teeth(self) -> bool:
+        """Whether enough has happened to prove something."""
+        kinds = Counter(fault.kind for fault in self.faults)
+        return kinds["kill"] > 1 and kinds["freeze"] > 2
 
     async def strike(self, now: datetime) -> None:
         running = [each for each in self.nodes.processes if each.is_running and not each.frozen]
@@ -173,7 +178,7 @@ async def test_faults_at_random_lose_nothing_and_double_nothing(
 
 async def _populate(db: Database, office: Office, sink: Sink) -> list[Schedule]:
     """Schedules of 30 slots each, ten instants in a second, a third of each overlap policy."""
-    begin = await database_now(db) + timedelta(seconds=3)
+    begin = await database_now(db) + timedelta(seconds=3 * crowding())
     begin = begin.replace(microsecond=0)
     items: list[dict[str, Any]] = []
     for number in range(SCHEDULES):
@@ -191,7 +196,7 @@ async def _populate(db: Database, office: Office, sink: Sink) -> list[Schedule]:
                 "capture": "none",
             }
         )
-    saved = await service.create_many(db, office.tenant, items, shards=SHARDS)
+    saved = await create.create_many(db, office.tenant, items, shards=SHARDS)
     return [each.schedule for each in saved]
 
 

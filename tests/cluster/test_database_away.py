@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
     from rota.schedules.schedule import Schedule
 
-pytestmark = pytest.mark.timeout(150)
 
 SECOND = timedelta(seconds=1)
 OUTAGE = 20 * SECOND

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-import pytest
+from tests.cluster.explained import WITHOUT_SLOTS
 from tests.cluster.nodes import cluster, eventually, holds
 from tests.db.queue_support import fire, firing_rows, make_schedule
 from tests.db.saga_support import desk
@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     from rota.db import Database, Row
 
-pytestmark = pytest.mark.timeout(120)
-
 
 async def test_killed_between_two_steps_it_loses_nothing_and_repeats_no_finished_one(
     tmp_path: Path, dsn: str, db: Database
@@ -25,7 +23,9 @@ async def test_killed_between_two_steps_it_loses_nothing_and_repeats_no_finished
     async with desk() as trip, cluster(tmp_path, dsn) as nodes:
         trip.holds, trip.fails = {"hotel"}, {"car": 1}
         steps = trip.steps("flight", "hotel", "car")
-        schedule = await make_schedule(db, target_url=None, steps=steps, max_attempts=1)
+        schedule = await make_schedule(
+            db, target_url=None, steps=steps, max_attempts=1, **WITHOUT_SLOTS
+        )
         (doomed,) = await nodes.start("worker")
         id_ = await fire(db, schedule)
         await holds(lambda: trip.calls == ["flight", "hotel"])

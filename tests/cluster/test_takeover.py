@@ -6,7 +6,6 @@ from collections import Counter
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
-import pytest
 from tests.cluster.ledger import account, entries, every
 from tests.cluster.nodes import (
     Cluster,
@@ -20,6 +19,7 @@ from tests.cluster.nodes import (
     shards_of,
     until,
 )
+from tests.deadlines import Strain
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from rota.db import Database
     from rota.schedules.schedule import Schedule
 
-pytestmark = pytest.mark.timeout(120)
 
 SHARDS = 64
 _OPEN = """
@@ -56,12 +55,8 @@ async def test_the_shards_of_a_killed_scheduler_are_led_again_in_under_two_secon
 ) -> None:
     async with cluster(tmp_path, dsn) as nodes:
         await nodes.start("scheduler", "scheduler", "scheduler")
-        took = await _time_a_crash(nodes, db)
-        if took >= CRASH_BOUND:
-            # A machine that was busy with something else gets one more chance.
-            await nodes.start("scheduler")
-            took = await _time_a_crash(nodes, db)
-        assert took < CRASH_BOUND
+        took, strained = await _time_a_crash(nodes, db)
+        assert took < CRASH_BOUND + strained
 
 
 async def test_the_shards_of_a_frozen_scheduler_are_led_again_when_its_lease_has_run_out(
@@ -73,10 +68,10 @@ async def test_the_shards_of_a_frozen_scheduler_are_led_again_when_its_lease_has
         nodes_of = await settled(db, frozen, heir)
         schedules = await _every_second(office, 32)
         await _all_fired_past(db, await database_now(db) + SECOND)
-        began = await database_now(db)
+        strain, began = Strain(), await database_now(db)
         frozen.freeze()
         took = await _led_by(db, nodes_of[1], since=began)
-        assert took < TTL + SECOND
+        assert took < TTL + (1 + strain.seconds) * SECOND
         await _all_fired_past(db, await database_now(db) + SECOND)
         frozen.thaw()
         # It has slept through its lease, and knows it by its own clock; or is told so.
@@ -93,20 +88,21 @@ async def test_a_stale_leader_that_believes_in_its_lease_is_refused_by_the_fence
 
     By every clock it has, its lease still holds. Only the fence knows better (F11, LE6).
     """
-    async with cluster(tmp_path, dsn) as nodes:
+    # Renewed long after the test: it must be the fence that tells, not the renewal.
+    lasting = {"ROTA_LEASE_TTL": "10m", "ROTA_LEASE_RENEW_INTERVAL": "4m"}
+    async with cluster(tmp_path, dsn, **lasting) as nodes:
         stale, heir = await nodes.start("scheduler", "scheduler")
         node, other = await settled(db, stale, heir)
         schedules = await _every_second(office, 64)
         await _all_fired_past(db, await database_now(db) + SECOND)
-        await _renewed(db, node)
         fences = await _fences(db, node)
         stale.freeze()
         await _cut_session(db, node)
-        began = await database_now(db)
-        assert await _led_by(db, other, since=began) < 10 * SECOND
+        strain, began = Strain(), await database_now(db)
+        took = await _led_by(db, other, since=began)
+        assert took < (10 + strain.seconds) * SECOND
         stale.thaw()
-        await holds(lambda: "fence_refused" in stale.log)
-        assert "reason=fence" in stale.log
+        await holds(lambda: "fence_refused" in stale.log and "reason=fence" in stale.log)
         await _all_fired_past(db, await database_now(db) + 2 * SECOND)
         async with db.transaction(read_only=True) as tx:
             used = await tx.fetch(
@@ -127,10 +123,11 @@ async def test_a_scheduler_that_is_told_to_stop_hands_its_shards_over_at_once(
     async with cluster(tmp_path, dsn) as nodes:
         leaving, staying = await nodes.start("scheduler", "scheduler")
         node, other = await settled(db, leaving, staying)
-        began = await database_now(db)
+        strain, began = Strain(), await database_now(db)
         leaving.terminate()
         # A moment for the signal, and one for the other's next look.
-        assert await _led_by(db, other, since=began) < CRASH_BOUND
+        took = await _led_by(db, other, since=began)
+        assert took < CRASH_BOUND + strain.seconds * SECOND
         assert await leaving.exit_status() == 0
         assert "leases_resigned" in leaving.log
         assert node not in await shards_of(db)
@@ -150,13 +147,16 @@ async def test_a_scheduler_that_joins_gets_its_fair_share(
         assert all(18 <= share <= 22 for share in shares)
 
 
-async def _time_a_crash(nodes: Cluster, db: Database) -> timedelta:
-    """Kill one of those that lead, and wait until the others have all that it led."""
+async def _time_a_crash(nodes: Cluster, db: Database) -> tuple[timedelta, timedelta]:
+    """Kill one of those that lead, and wait until the others have all that it led.
+
+    How long that took, and for how much of it the machine was short of cores.
+    """
     running = nodes.of("scheduler")
     await settled(db, *running)
     victim = running[0]
     node = await node_of(db, victim)
-    began = await database_now(db)
+    strain, began = Strain(), await database_now(db)
     victim.kill()
 
     async def led_again() -> datetime | None:
@@ -169,7 +169,8 @@ async def _time_a_crash(nodes: Cluster, db: Database) -> timedelta:
         assert row is not None
         return row["now"] if (row["left_over"], row["held"]) == (0, SHARDS) else None
 
-    return await eventually(led_again) - began
+    took = await eventually(led_again) - began
+    return took, strain.seconds * SECOND
 
 
 async def _led_by(db: Database, node: UUID, *, since: datetime) -> timedelta:
@@ -211,19 +212,6 @@ async def _all_fired_past(db: Database, instant: datetime) -> None:
         async with db.transaction(read_only=True) as tx:
             left = await tx.fetch_value("SELECT count(*) FROM timers WHERE due_at <= $1", instant)
         return left == 0
-
-    await eventually(look)
-
-
-async def _renewed(db: Database, node: UUID) -> None:
-    """Return right after the node has renewed its leases, so that it will not soon again."""
-    statement = "SELECT max(leased_until) FROM leases WHERE holder = $1"
-    async with db.transaction(read_only=True) as tx:
-        before = await tx.fetch_value(statement, node)
-
-    async def look() -> bool:
-        async with db.transaction(read_only=True) as tx:
-            return await tx.fetch_value(statement, node) > before
 
     await eventually(look)
 

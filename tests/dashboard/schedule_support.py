@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from rota.dashboard.shown import schedule_id
 from rota.history.retention import ensure
-from rota.schedules import service as schedules
+from rota.schedules import create
+from rota.schedules import list as listing
 from rota.tenants import service as tenants
 
 if TYPE_CHECKING:
@@ -30,14 +31,14 @@ async def made(engine: Engine, **given: Any) -> Schedule:
     async with engine.db.transaction() as tx:
         tenant = await tenants.default_tenant(tx)
         fields = {"name": "report", "target_url": "https://x.example/hook", **given}
-        return (await schedules.create(tx, tenant, fields, shards=engine.shards)).schedule
+        return (await create.create(tx, tenant, fields, shards=engine.shards)).schedule
 
 
 async def only(engine: Engine) -> Schedule:
     """The one that there is."""
     async with engine.db.transaction(read_only=True) as tx:
         tenant = await tenants.default_tenant(tx)
-        page = await schedules.page(tx, tenant.id, schedules.Filter(), after=None, limit=2)
+        page = await listing.page(tx, tenant.id, listing.Filter(), after=None, limit=2)
         [found] = page.found
         return found.schedule
 

@@ -10,6 +10,7 @@ from uuid import NAMESPACE_URL, UUID, uuid5
 import pytest
 from tests.dashboard.conftest import visitor
 from tests.dashboard.test_lists import died, made
+from tests.deadlines import patience
 
 from rota.api.app import create
 from rota.dashboard.desk import Desk
@@ -36,7 +37,7 @@ async def test_every_reader_hears_once_of_what_ended(browser: Browser, engine: E
         tenant = (await tenants.default_tenant(tx)).id
     schedule = await made(browser, name="report")
     async with (
-        asyncio.timeout(20),
+        asyncio.timeout(patience(20)),
         feeds.follow(tenant) as first,
         feeds.follow(tenant) as second,
     ):
@@ -103,7 +104,7 @@ async def test_nothing_is_told_once_the_session_has_ended(
         session = await sessions.begin_with_key(tx, principal)
     assert session is not None
     beats = _beats(desk, session)
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(patience(20)):
         assert "queue" in await anext(beats)
         assert "queue" in await anext(beats)
         async with engine.db.transaction() as tx:
@@ -134,7 +135,7 @@ async def test_who_is_slow_to_read_or_comes_late_still_hears_that_it_is_over(
     feeds = Feeds(engine.db, engine.clock)
     async with engine.db.transaction() as tx:
         tenant = (await tenants.default_tenant(tx)).id
-    async with asyncio.timeout(20), feeds.follow(tenant) as slow:
+    async with asyncio.timeout(patience(20)), feeds.follow(tenant) as slow:
         await slow.get()  # it has begun
         task = feeds._feeds[tenant].task
         assert task is not None

@@ -13,6 +13,8 @@ from tests.db.secrets_kit import vault
 
 from rota.api.app import create
 from rota.runtime.dashboard import pages
+from rota.schedules import update
+from rota.tenants import service as tenants
 
 if TYPE_CHECKING:
     from litestar import Litestar
@@ -37,6 +39,16 @@ async def test_it_says_when_it_runs_next_and_how_it_has_done(
     assert "HTTP 500" in page
     for part in ("/now", "/history", "/year"):
         assert "<html" not in await browser.page(path(schedule, part))
+
+
+async def test_with_a_fire_window_the_next_runs_say_when_they_are_due(
+    browser: Browser, engine: Engine
+) -> None:
+    schedule = await made(engine, text="every day at 9am", fire_window_seconds=3600)
+    page = await browser.page(path(schedule, "/now"))
+    assert page.count("due at 09:") == page.count('<li>\n        <time datetime="')
+    plain = await made(engine, name="plain", text="every day at 9am")
+    assert "due at" not in await browser.page(path(plain, "/now"))
 
 
 async def test_history_goes_on_page_by_page_and_by_status(browser: Browser, engine: Engine) -> None:
@@ -141,6 +153,16 @@ async def test_a_range_that_has_passed_is_filled_on_the_schedules_own_clock(
         assert "field-wrong" in answer.text
 
 
+async def test_why_at_a_local_time_that_exists_twice_answers_for_both(
+    browser: Browser, engine: Engine
+) -> None:
+    schedule = await made(engine, cron_expr="30 1 * * *", timezone="America/New_York")
+    page = await browser.page(path(schedule, "?at=2090-11-05+01:30"))
+    assert "exists twice" in page
+    assert '<time datetime="2090-11-05T05:30:00+00:00">' in page
+    assert '<time datetime="2090-11-05T06:30:00+00:00">' in page
+
+
 async def test_why_is_answered_for_any_instant(browser: Browser, engine: Engine) -> None:
     schedule = await made(engine, text="every day at 9am", timezone="Europe/Paris")
     day = (engine.clock.now() + timedelta(days=3)).date()
@@ -223,3 +245,25 @@ async def test_nothing_is_done_to_another_tenants_schedule(
     async with engine.db.transaction(read_only=True) as tx:
         assert await tx.fetch_value("SELECT status FROM schedules") == "active"
         assert await tx.fetch_value("SELECT count(*) FROM queue") == 0
+
+
+async def test_it_shows_who_changed_it_and_what(browser: Browser, engine: Engine) -> None:
+    schedule = await made(engine, text="every weekday at 9am")
+    await browser.send(path(schedule, "/pause"), reason=EVIL)
+    await browser.send(path(schedule, "/resume"))
+    for hour in range(12):
+        async with engine.db.transaction(actor="api:1a2b") as tx:
+            tenant = await tenants.default_tenant(tx)
+            await update.update(tx, tenant, schedule.id, {"text": f"every day at {hour}:00"})
+    page = await browser.page(path(schedule))
+    changes = page.partition('id="changes"')[2].partition("</section>")[0]
+    assert changes.count("<code>api:1a2b</code>") == 10
+    assert "every day at 10:00 → every day at 11:00" in changes
+    older = changes.partition('">Older changes</a>')[0].rpartition('href="')[2]
+    page = await browser.page(older.partition("#")[0])
+    changes = page.partition('id="changes"')[2].partition("</section>")[0]
+    assert "<td>paused</td>" in changes
+    assert "<td>resumed</td>" in changes
+    assert changes.count("<code>dashboard:") == 2
+    assert EVIL not in page
+    assert "<td>created</td>" in changes

@@ -11,8 +11,8 @@ from tests.dashboard.schedule_support import fired, made, path
 from rota import ids
 from rota.dashboard.shown import firing_id
 from rota.history.retention import ensure
-from rota.workers import capture
-from rota.workers.calls import Reply
+from rota.workers.caller import Reply
+from rota.workers.delivery import capture
 
 if TYPE_CHECKING:
     from uuid import UUID

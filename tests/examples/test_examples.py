@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import httpx
 import pytest
+from tests.deadlines import patience
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -50,7 +51,7 @@ def test_ten_lines(dsn: str) -> None:
         assert process.stdout is not None
         assert process.stdout.readline() == "Good morning!\n"
         process.send_signal(signal.SIGINT)
-        process.communicate(timeout=30)
+        process.communicate(timeout=patience(30))
     assert process.returncode == 0
 
 
@@ -64,7 +65,7 @@ async def test_fastapi_app() -> None:
         answer = await client.post("/users", params={"address": "a@example.com"})
         assert answer.json()["run"].startswith("fir_")
         again = await module.send_welcome.enqueue("b@example.com")
-        assert await again.result(timeout=20) == "welcome, b@example.com"
+        assert await again.result(timeout=patience(20)) == "welcome, b@example.com"
 
 
 def test_retries(capsys: pytest.CaptureFixture[str]) -> None:
@@ -105,6 +106,6 @@ def test_testing_a_schedule() -> None:
         check=False,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=patience(60),
     )
     assert "3 passed" in done.stdout, done.stdout

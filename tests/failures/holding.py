@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
     from datetime import datetime
 
+    from tests.cluster.nodes import Process
+
     from rota.db import Database
     from rota.schedules.schedule import Schedule
 
@@ -52,7 +54,17 @@ class Hold:
             async with self.db.transaction(read_only=True) as tx:
                 return await tx.fetch_value(_WAITERS, self.pid, statement)
 
-        return await eventually(look)
+        return await eventually(look, within=90)
+
+    async def crash(self, process: Process, session: int) -> None:
+        """kill -9, and the server undoes what the session was at.
+
+        By itself it would notice only when the statement is over, and by then it has committed.
+        """
+        process.kill()
+        async with self.db.transaction() as tx:
+            await tx.execute("SELECT pg_terminate_backend($1)", session)
+        await session_ended(self.db, session)
 
 
 @asynccontextmanager

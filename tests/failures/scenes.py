@@ -5,15 +5,17 @@ Settings are short so that the tests are; the protocols are the same at any leng
 
 from __future__ import annotations
 
+import math
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final, cast
 
 import httpx
 from tests.cluster.ledger import account, entries, every
-from tests.cluster.nodes import eventually, until
+from tests.cluster.nodes import database_now, eventually, until
 from tests.db.schedules import SHARDS
+from tests.deadlines import crowding, patience
 
-from rota.schedules import service
+from rota.schedules import create
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -27,6 +29,10 @@ if TYPE_CHECKING:
     from rota.schedules.schedule import Schedule
 
 SECOND: Final = timedelta(seconds=1)
+MILLISECOND: Final = timedelta(milliseconds=1)
+_AT_ONCE: Final = 10_000
+_LONGEST: Final = timedelta(minutes=10)
+"""Of one statement, when there are a million rows to change."""
 SHORT: Final[Mapping[str, str]] = {"ROTA_LEASE_TTL": "3s", "ROTA_LEASE_RENEW_INTERVAL": "0.5s"}
 TTL: Final = 3 * SECOND
 ADMIN_KEY: Final = "rota_failures_" + "k" * 40
@@ -65,11 +71,15 @@ async def calls_in(
 
 
 async def many(office: Office, target: Target, count: int, **fields: Any) -> list[Schedule]:
-    """So many schedules that call the target, made in one transaction."""
+    """So many schedules that call the target, made in large transactions."""
     shared = {"target_url": f"{target.url}/0", **fields}
-    items = [{"name": f"s{number}", **shared} for number in range(count)]
-    saved = await service.create_many(office.db, office.tenant, items, shards=SHARDS)
-    return [each.schedule for each in saved]
+    made: list[Schedule] = []
+    while len(made) < count:
+        numbers = range(len(made), min(count, len(made) + _AT_ONCE))
+        items = [{"name": f"s{number}", **shared} for number in numbers]
+        saved = await create.create_many(office.db, office.tenant, items, shards=SHARDS)
+        made += [each.schedule for each in saved]
+    return made
 
 
 async def set_slots(office: Office, slot: datetime) -> None:
@@ -78,8 +88,12 @@ async def set_slots(office: Office, slot: datetime) -> None:
     Making thousands takes its time; when they are due is said once they are there.
     """
     async with office.db.transaction() as tx:
+        await tx.execute(f"SET LOCAL statement_timeout = {_LONGEST // MILLISECOND}")  # pyright: ignore[reportArgumentType] - a number
         await tx.execute(
-            "UPDATE schedules SET anchor_at = $2 WHERE tenant_id = $1", office.tenant.id, slot
+            "UPDATE schedules SET anchor_at = $2 WHERE tenant_id = $1",
+            office.tenant.id,
+            slot,
+            reply_timeout=_LONGEST,
         )
         await tx.execute(
             """UPDATE timers t
@@ -88,7 +102,14 @@ async def set_slots(office: Office, slot: datetime) -> None:
                  FROM schedules s WHERE s.id = t.schedule_id AND s.tenant_id = $1""",
             office.tenant.id,
             slot,
+            reply_timeout=_LONGEST,
         )
+
+
+async def soon(db: Database, *, seconds: float = 4) -> datetime:
+    """A whole second that leaves a machine this busy the time to set a scene before it."""
+    ahead = math.ceil(seconds * min(crowding(), 8))
+    return (await database_now(db)).replace(microsecond=0) + ahead * SECOND
 
 
 async def shards_led_by(db: Database, node: UUID) -> set[int]:
@@ -110,17 +131,22 @@ async def leads(db: Database, node: UUID, shards: Iterable[int]) -> datetime:
     return await eventually(look)
 
 
-async def queued(db: Database, schedule: Schedule, *, state: str | None = None) -> Row:
-    """The schedule's oldest firing in the queue, once there is one (in that state)."""
+async def queued(
+    db: Database, schedule: Schedule, *, state: str | None = None, ahead: bool = False
+) -> Row:
+    """The schedule's oldest firing in the queue, once there is one (in that state; `ahead` of the
+    instant at which it may start, claimed or not)."""
 
     async def look() -> Row | None:
         async with db.transaction(read_only=True) as tx:
             return await tx.fetch_row(
                 """SELECT * FROM queue
                     WHERE schedule_id = $1 AND state = coalesce($2, state)
+                      AND (available_at > clock_timestamp() OR NOT $3)
                     ORDER BY scheduled_for LIMIT 1""",
                 schedule.id,
                 state,
+                ahead,
             )
 
     return await eventually(look)
@@ -147,7 +173,7 @@ async def attempts(db: Database, firing_id: UUID) -> list[Row]:
         )
 
 
-async def all_ended_past(db: Database, instant: datetime) -> None:
+async def all_ended_past(db: Database, instant: datetime, *, within: float = 30.0) -> None:
     """Return when the instant has passed and every slot up to it has ended, one way or another."""
     await until(db, instant)
 
@@ -159,7 +185,7 @@ async def all_ended_past(db: Database, instant: datetime) -> None:
                 instant,
             )
 
-    await eventually(look)
+    await eventually(look, within=within)
 
 
 async def assert_each_second_succeeded(
@@ -190,7 +216,7 @@ def lateness(target: Target, schedule: Schedule) -> list[timedelta]:
 async def get(url: str) -> Any:
     """What the API answers the admin."""
     headers = {"Authorization": f"Bearer {ADMIN_KEY}"}
-    async with httpx.AsyncClient(timeout=10) as http:
+    async with httpx.AsyncClient(timeout=patience(10)) as http:
         answer = await http.get(url, headers=headers)
     assert answer.status_code == 200, answer.text
     return answer.json()
@@ -198,7 +224,7 @@ async def get(url: str) -> Any:
 
 async def post(url: str, body: object, key: str = ADMIN_KEY) -> httpx.Response:
     """The API's answer to whoever has the key."""
-    async with httpx.AsyncClient(timeout=30) as http:
+    async with httpx.AsyncClient(timeout=patience(30)) as http:
         return await http.post(url, json=body, headers={"Authorization": f"Bearer {key}"})
 
 

@@ -1,7 +1,7 @@
-"""A wire between a process and PostgreSQL that the test can cut: TCP on loopback.
+"""A wire between a process and PostgreSQL that the test can cut or make slow: TCP on loopback.
 
 A cut wire is a black hole: connections stay open and are still accepted, and nothing arrives. What
-was sent meanwhile arrives when it is mended, as TCP has it.
+was sent in the meantime arrives when it is mended, as TCP has it. A slow wire delays every answer.
 """
 
 from __future__ import annotations
@@ -10,12 +10,17 @@ import asyncio
 import contextlib
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from datetime import timedelta
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qs, urlsplit
+
+from rota.clock import SystemClock
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
 
+_CLOCK = SystemClock()
+_HEAD = 5
 _Ends = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 
@@ -32,6 +37,10 @@ class Wire:
     upstream: str
     dsn: str = ""
     """The database as seen from behind the wire."""
+    delay: float = 0.0
+    """Seconds that every byte of an answer is under way: added to each round trip."""
+    round_trips: int = 0
+    """How many answers were complete (ReadyForQuery), on all connections."""
     held_back: int = 0
     """How many bytes were kept while it was cut: zero would prove nothing."""
     stopped: asyncio.Event = field(default_factory=asyncio.Event)
@@ -39,13 +48,20 @@ class Wire:
     _whole: asyncio.Event = field(default_factory=_whole)
     _let_go: asyncio.Event = field(default_factory=asyncio.Event)
     _needle: bytes | None = None
+    _refuses: bool = False
     _tasks: set[asyncio.Task[None]] = field(default_factory=set[asyncio.Task[None]])
 
     def cut(self) -> None:
         self._whole.clear()
 
     def mend(self) -> None:
+        self._refuses = False
         self._whole.set()
+
+    async def reset(self) -> None:
+        """End every connection, and refuse new ones until it is mended."""
+        self._refuses = True
+        await self.end()
 
     def stop_at(self, words: str) -> None:
         """Hold back the next statement with these words, and nothing else, until `let_go`."""
@@ -56,6 +72,9 @@ class Wire:
 
     def accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """A connection: it is carried in the background, until either end hangs up."""
+        if self._refuses:
+            writer.transport.abort()
+            return
         task = asyncio.create_task(self._carry(reader, writer))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -67,8 +86,8 @@ class Wire:
             far_reader, far_writer = await self._reach()
             writers.append(far_writer)
             async with asyncio.TaskGroup() as group:
-                group.create_task(self._pump(reader, far_writer, outward=True))
-                group.create_task(self._pump(far_reader, writer, outward=False))
+                group.create_task(self._pump(_chunks(reader), far_writer, outward=True))
+                group.create_task(self._pump(self._answers(far_reader), writer, outward=False))
         except* OSError:
             pass  # either end has hung up; the other hears of it below
         finally:
@@ -81,10 +100,35 @@ class Wire:
             each.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
+    async def _answers(self, reader: asyncio.StreamReader) -> AsyncGenerator[bytes]:
+        """What the server says, each piece no earlier than `delay` after it was said."""
+        counter = _Answers()
+        said: asyncio.Queue[tuple[float, bytes]] = asyncio.Queue()
+
+        async def listen() -> None:
+            async for data in _chunks(reader):
+                self.round_trips += counter.complete(data)
+                said.put_nowait((_CLOCK.monotonic() + self.delay, data))
+            said.put_nowait((0.0, b""))
+
+        listening = asyncio.create_task(listen())
+        try:
+            while True:
+                at, data = await said.get()
+                if not data:
+                    break
+                late = at - _CLOCK.monotonic()
+                if late > 0:
+                    await _CLOCK.sleep(timedelta(seconds=late))
+                yield data
+            await listening
+        finally:
+            listening.cancel()
+
     async def _pump(
-        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, *, outward: bool
+        self, pieces: AsyncGenerator[bytes], writer: asyncio.StreamWriter, *, outward: bool
     ) -> None:
-        while data := await reader.read(65_536):
+        async for data in pieces:
             if outward and self._needle is not None and self._needle in data:
                 self._needle = None
                 self.stopped.set()
@@ -106,6 +150,30 @@ class Wire:
             port = query.get("port", ["5432"])[0]
             return await asyncio.open_unix_connection(f"{query['host'][0]}/.s.PGSQL.{port}")
         return await asyncio.open_connection(parts.hostname, parts.port or 5432)
+
+
+async def _chunks(reader: asyncio.StreamReader) -> AsyncGenerator[bytes]:
+    while data := await reader.read(65_536):
+        yield data
+
+
+class _Answers:
+    """Counts the messages ReadyForQuery in what a server says: a type, a length, the rest."""
+
+    def __init__(self) -> None:
+        self._rest = b""
+
+    def complete(self, data: bytes) -> int:
+        """How many of them were completed by this piece."""
+        found, rest = 0, self._rest + data
+        while len(rest) >= _HEAD:
+            end = 1 + int.from_bytes(rest[1:_HEAD])
+            if len(rest) < end:
+                break
+            found += rest[:1] == b"Z"
+            rest = rest[end:]
+        self._rest = rest
+        return found
 
 
 @asynccontextmanager

@@ -12,15 +12,15 @@ from tests.hostile.raw import OK, answering, serving
 from tests.unit.workers.made import claim, schedule
 
 from rota.targets import OPEN, TargetPolicy
-from rota.workers.http import HttpCaller
+from rota.workers.delivery.http import HttpCaller
 
 if TYPE_CHECKING:
     from collections.abc import Generator
 
     from tests.hostile.raw import Server
 
-    from rota.workers.calls import Reply
-    from rota.workers.http.resolver import Lookup
+    from rota.workers.caller import Reply
+    from rota.workers.delivery.http.resolver import Lookup
 
 STRICT = TargetPolicy()
 
@@ -34,7 +34,7 @@ async def call(
 
 
 async def call_with(caller: HttpCaller, url: str, **fields: Any) -> Reply:
-    fields.setdefault("timeout_seconds", 5.0)
+    fields.setdefault("timeout_seconds", 60.0)
     return await caller.prepare(claim(), schedule(target_url=url, **fields)).send()
 
 

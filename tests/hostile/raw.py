@@ -8,6 +8,7 @@ import struct
 import threading
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     Behave = Callable[["Visit"], object]
 
 _LENGTH = re.compile(rb"\r\ncontent-length: (\d+)\r\n", re.IGNORECASE)
-LIMIT = 20.0
+LIMIT = 300.0
 """Seconds after which even the most patient target gives up, so that no test hangs."""
 
 
@@ -55,10 +56,24 @@ class Visit:
         """Say nothing, for as long as the test lasts."""
         self.ended.wait(LIMIT)
 
+    def wait_until_read(self) -> None:
+        """Until the caller, on this machine, has read all that was sent."""
+        caller = self.socket.getpeername()[1]
+        while not self.ended.wait(0.01):
+            if not _unread(caller):
+                return
+
     def reset(self) -> None:
         """Not the polite end but an RST."""
         self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         self.socket.close()
+
+
+def _unread(port: int) -> int:
+    """How many bytes wait to be read at this port's connections (the kernel's table of sockets)."""
+    rows = [line.split() for line in Path("/proc/net/tcp").read_text("ascii").splitlines()[1:]]
+    mine = [row for row in rows if int(row[1].rpartition(":")[2], 16) == port]
+    return sum(int(row[4].rpartition(":")[2], 16) for row in mine)
 
 
 @dataclass

@@ -12,6 +12,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 from urllib.request import Request, urlopen
 
+from tests.deadlines import patience
 from tests.process.serving import serving
 
 from rota.db import Database
@@ -48,7 +49,7 @@ def post(server: Server, path: str, body: Any, *, within: float = WITHIN) -> Any
     """What a POST with the admin key is answered."""
     headers = {"Authorization": f"Bearer {ADMIN}", "Content-Type": "application/json"}
     request = Request(server.url + path, json.dumps(body).encode(), headers, method="POST")
-    with urlopen(request, timeout=within) as answer:
+    with urlopen(request, timeout=patience(within)) as answer:
         return json.load(answer)
 
 
@@ -83,7 +84,7 @@ def in_background(work: Any, *arguments: Any) -> Generator[list[Any]]:
     thread = threading.Thread(target=run, daemon=True)
     thread.start()
     yield results
-    thread.join(WITHIN)
+    thread.join(patience(WITHIN))
 
 
 def resident_megabytes(pid: int) -> float:

@@ -18,7 +18,7 @@ from rota.schedules import fields
 from rota.schedules.errors import InvalidSchedule
 from rota.targets import OPEN, TargetPolicy, addresses
 from rota.targets.special import MAPPED, NAT64, SPECIAL, Address, Network
-from rota.workers.http import HttpCaller
+from rota.workers.delivery.http import HttpCaller
 
 NOW = datetime(2026, 3, 9, 13, tzinfo=UTC)
 

@@ -10,8 +10,9 @@ from tests.hostile.raw import OK, answering, serving
 from tests.unit.workers.made import claim, schedule
 
 from rota.targets import OPEN
-from rota.workers.http import HttpCaller
-from rota.workers.request import Request, request_of
+from rota.workers.delivery.http import HttpCall, HttpCaller
+from rota.workers.delivery.http.caller import _Template
+from rota.workers.delivery.request import Request, request_of
 
 INJECTIONS = [
     *(
@@ -68,11 +69,19 @@ async def test_a_method_that_has_content_says_that_there_is_none(method: str) ->
     assert b"\r\nContent-Length: 0\r\n\r\n" in server.requests[0]
 
 
+def _prepared(caller: HttpCaller, request: Request) -> HttpCall:
+    """A call whose template has become this request, whatever was checked before."""
+    prepared = caller.prepare(claim(), schedule())
+    template = prepared._template.template
+    prepared._template = _Template(replace(template, request=request))
+    return prepared
+
+
 async def _send(request: Request) -> str:
     """As the caller sends it once secrets are filled in; the error."""
     async with HttpCaller(OPEN) as caller:
-        prepared = caller.prepare(claim(), schedule())
-        reply = await replace(prepared, request=request).send()
+        prepared = _prepared(caller, request)
+    reply = await prepared.send()
     assert reply.code is None
     return reply.error or ""
 
@@ -91,6 +100,16 @@ async def test_what_would_begin_another_line_is_not_sent(bad: str, place: str) -
         assert (server.connections, server.requests) == (0, [])
 
 
+@pytest.mark.parametrize("bad", INJECTIONS)
+async def test_what_would_begin_another_line_in_a_fact_is_not_sent(bad: str) -> None:
+    with serving(answering(OK)) as server:
+        made = schedule(target_url=f"{server.url}/", idempotency_key=f"k{bad}")
+        async with HttpCaller(OPEN) as caller:
+            reply = await caller.prepare(claim(), made).send()
+        assert str(reply.error).startswith("not sent: expected visible ASCII")
+        assert (server.connections, server.requests) == (0, [])
+
+
 async def test_a_space_would_end_the_path_and_is_not_sent() -> None:
     with serving(answering(OK)) as server:
         url = f"{server.url}/a HTTP/1.1"
@@ -106,7 +125,7 @@ async def test_a_long_value_and_a_body_of_any_bytes_arrive_whole() -> None:
             method="POST", url=f"{server.url}/", headers={"X-Long": "v" * 8000}, body=body
         )
         async with HttpCaller(OPEN) as caller:
-            prepared = caller.prepare(claim(), schedule())
-            assert (await replace(prepared, request=request).send()).code == 200
+            prepared = _prepared(caller, request)
+            assert (await prepared.send()).code == 200
     assert server.requests[0].endswith(b"\r\n\r\n" + body)
     assert b"\r\nX-Long: " + b"v" * 8000 + b"\r\n" in server.requests[0]

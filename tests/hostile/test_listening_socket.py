@@ -9,6 +9,7 @@ from http.client import HTTPConnection
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.deadlines import patience
 from tests.hostile import site as on
 from tests.process.serving import eventually, target
 
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
 
     from tests.process.serving import Server, Target
 
-pytestmark = pytest.mark.timeout(400)
 
 CHUNKED = b"POST /sign-in HTTP/1.1\r\nHost: rota\r\nTransfer-Encoding: chunked\r\n\r\n"
 GET = b"GET /healthz HTTP/1.1\r\nHost: rota\r\n\r\n"
@@ -42,7 +42,9 @@ async def place(dsn: str) -> str:
 
 def _connect(server: Server, source: str = "127.0.0.1") -> socket.socket:
     port = int(server.url.rpartition(":")[2])
-    return socket.create_connection(("127.0.0.1", port), timeout=30, source_address=(source, 0))
+    return socket.create_connection(
+        ("127.0.0.1", port), timeout=patience(30), source_address=(source, 0)
+    )
 
 
 def _flood(server: Server, first: bytes, piece: bytes) -> int:
@@ -101,7 +103,7 @@ def test_idle_and_half_sent_connections_are_ended(tmp_path: Path, place: str) ->
         for each, name in held.items():
             each.sendall(HALVES[name])
         waiting = {**held, dripping: "a byte now and then"}
-        deadline = on.now() + on.WITHIN
+        deadline = on.now() + patience(on.WITHIN)
         while waiting:
             assert on.now() < deadline, f"still open: {sorted(waiting.values())}"
             with suppress(OSError):
@@ -156,7 +158,9 @@ def _asked(
     source = ("127.0.0.78", 0)
     found: list[int] = []
     for _ in range(times):
-        client = HTTPConnection("127.0.0.1", port, timeout=on.WITHIN, source_address=source)
+        client = HTTPConnection(
+            "127.0.0.1", port, timeout=patience(on.WITHIN), source_address=source
+        )
         client.request("GET", path, headers=headers or {})
         found.append(client.getresponse().status)
         client.close()

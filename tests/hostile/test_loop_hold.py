@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Final
 
-import pytest
 from bench.loop_hold import probe
 from bench.loop_hold.measure import CASES, holds_of
 from bench.loop_hold.page_cases import route_of
@@ -35,7 +34,6 @@ def test_every_route_has_its_worst_request() -> None:
     assert not known - routes, "these routes are no more"
 
 
-@pytest.mark.timeout(900)
 def test_no_request_holds_the_loop_for_long(postgres: Postgres) -> None:
     name = asyncio.run(postgres.clone())
     watched = probe.Probe()

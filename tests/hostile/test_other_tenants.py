@@ -18,12 +18,12 @@ from rota.config import load
 from rota.events import Bus, Recorder
 from rota.runtime.targets import TargetNotCalled, reporter, target_policy
 from rota.targets.policy import HIDDEN
-from rota.workers.http import HttpCaller
-from rota.workers.http.resolver import Resolver
-from rota.workers.streams import StreamCaller
+from rota.workers.delivery.http import HttpCaller
+from rota.workers.delivery.http.resolver import Resolver
+from rota.workers.delivery.redis_streams import StreamCaller
 
 if TYPE_CHECKING:
-    from rota.workers.calls import Reply
+    from rota.workers.caller import Reply
 
 OPERATOR = uuid4()
 PUBLIC = "93.184.216.34"
@@ -53,7 +53,7 @@ async def _look_up(host: str, port: int) -> list[str]:
 
 async def _call(tenant: UUID, url: str) -> Reply:
     async with HttpCaller(POLICY, lookup=_look_up) as caller:
-        made = schedule(target_url=url, timeout_seconds=5.0)
+        made = schedule(target_url=url, timeout_seconds=60.0)
         return await caller.prepare(claim(tenant_id=tenant), made).send()
 
 
@@ -69,7 +69,7 @@ async def test_whatever_is_wrong_with_a_host_the_tenant_hears_the_same(host: str
 async def test_so_it_is_for_streams(host: str) -> None:
     tenant = uuid4()
     async with StreamCaller(POLICY, lookup=_look_up) as caller:
-        made = schedule(target_url=None, stream=f"redis://{host}/events", timeout_seconds=5.0)
+        made = schedule(target_url=None, stream=f"redis://{host}/events", timeout_seconds=60.0)
         reply = await caller.prepare(claim(tenant_id=tenant, lane="stream"), made).send()
     assert (reply.error, reply.sent) == (HIDDEN, False)
 

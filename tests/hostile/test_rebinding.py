@@ -9,16 +9,17 @@ from typing import TYPE_CHECKING
 from uuid import uuid4
 
 import pytest
+from tests.deadlines import patience
 from tests.hostile.calling import STRICT, alias, call, call_with, canary
 from tests.hostile.raw import OK, answering, serving
 from tests.unit.workers.made import TENANT_ID
 
 from rota.targets import OPEN, TargetPolicy, TargetRefused
-from rota.workers.http import HttpCaller
-from rota.workers.http.connection import Connection
-from rota.workers.http.dial import Dialler, Place, check_peer
-from rota.workers.http.origin import origin
-from rota.workers.http.resolver import Resolver, look_up
+from rota.workers.delivery.http import HttpCaller
+from rota.workers.delivery.http.connection import Connection
+from rota.workers.delivery.http.dial import Dialler, Place, check_peer
+from rota.workers.delivery.http.origin import origin
+from rota.workers.delivery.http.resolver import Resolver, look_up
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -89,7 +90,7 @@ async def test_a_public_name_that_turns_private_is_refused() -> None:
             url = f"http://rebind.example:{server.port}/"
             async with HttpCaller(STRICT, lookup=resolving) as caller:
                 assert (await call_with(caller, url)).code == 200
-                caller._client._resolver._kept.clear()
+                caller.client._resolver._kept.clear()
                 refused = await call_with(caller, f"http://rebind.example:{bird.port}/")
         assert refused.error is not None
         assert "loopback" in refused.error
@@ -149,7 +150,7 @@ async def test_one_tenants_names_that_hang_do_not_hold_up_another() -> None:
         asyncio.create_task(resolver.addresses(TENANT_ID, f"slow{n}.example", 443))
         for n in range(100)
     ]
-    async with asyncio.timeout(2):
+    async with asyncio.timeout(patience(2)):
         assert await resolver.addresses(uuid4(), "fast.example", 443) == (PUBLIC,)
     hanging.set()
     await asyncio.gather(*slow)

@@ -16,18 +16,16 @@ from rota.db.server_clock import DatabaseClock
 from rota.receiver import Receiver
 from rota.targets import OPEN
 from rota.tenants.signing import SigningSecrets
-from rota.workers import sign
-from rota.workers.http import HttpCaller
-from rota.workers.last_moment import LastMoment
+from rota.workers.delivery import signing
+from rota.workers.delivery.http import HttpCaller
+from rota.workers.delivery.request_signing import RequestSigner
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from uuid import UUID
 
     from rota.db import Database
-    from rota.workers.calls import Reply
-
-pytestmark = pytest.mark.timeout(120)
+    from rota.workers.caller import Reply
 
 
 class Relay(Target):
@@ -55,8 +53,8 @@ async def _receivers(db: Database, owner: UUID) -> Callable[[int], Receiver]:
 
 async def _call(db: Database, owner: UUID, port: int, **fields: Any) -> Reply:
     """As a worker does it."""
-    last_moment = LastMoment(db, vault(), time=DatabaseClock(SystemClock()))
-    async with HttpCaller(OPEN, last_moment=last_moment) as http:
+    signer = RequestSigner(db, vault(), time=DatabaseClock(SystemClock()))
+    async with HttpCaller(OPEN, signer=signer) as http:
         schedule = made.schedule(target_url=f"http://127.0.0.1:{port}/hook", payload={"a": 1})
         return await http.prepare(made.claim(tenant_id=owner, **fields), schedule).send()
 
@@ -91,8 +89,8 @@ async def test_a_receiver_cannot_sign_for_another_with_the_key_it_has(
         (secret,) = await SigningSecrets(vault()).of(tx, owner)
     own = secret.key_for("evil.example")
     headers = {"Rota-Schedule-Id": "sch_1", "Rota-Fence": "999999"}
-    headers |= sign.unsigned_headers("fir_1", SystemClock().now())
-    headers |= sign.signed_headers([own], "POST", headers, b"{}")
+    headers |= signing.unsigned_headers("fir_1", SystemClock().now())
+    headers |= signing.signed_headers([own], "POST", headers, b"{}")
     with serve(receivers, good) as other:
         answer = await asyncio.to_thread(other.post, b"{}", headers)
     assert answer.status == 401

@@ -15,13 +15,13 @@ from tests.db.queue_support import SECOND, fire, make_schedule, some_worker
 
 from rota.events import Bus, Recorder
 from rota.targets import OPEN
+from rota.workers.delivery.http import HttpCaller
 from rota.workers.events import FiringStarted
 from rota.workers.hosts.limits import Limits
-from rota.workers.http import HttpCaller
-from rota.workers.pace import Pace
-from rota.workers.pool import Worker
+from rota.workers.settings import WorkerSettings
 from rota.workers.tasks.caller import TaskCaller
 from rota.workers.tasks.registry import Registry, TaskSpec
+from rota.workers.worker import Worker
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Generator, Mapping
@@ -29,10 +29,10 @@ if TYPE_CHECKING:
 
     from rota.db import Database
     from rota.schedules.schedule import Schedule
-    from rota.workers.calls import Caller
+    from rota.workers.caller import Caller
 
 PATIENCE = 60
-SMALL = Pace(
+SMALL = WorkerSettings(
     concurrency=16,
     prefetch=16,
     poll_interval=timedelta(milliseconds=20),
@@ -74,11 +74,13 @@ def silent_ports(count: int) -> Generator[list[str]]:
 
 @asynccontextmanager
 async def working(
-    db: Database, callers: Mapping[str, Caller], *, pace: Pace = SMALL, **fields: Any
+    db: Database, callers: Mapping[str, Caller], *, settings: WorkerSettings = SMALL, **fields: Any
 ) -> AsyncGenerator[tuple[Worker, Recorder]]:
     bus = Bus()
     recorder = Recorder(bus)
-    async with Worker(db, id_=some_worker(), callers=callers, pace=pace, bus=bus, **fields) as each:
+    async with Worker(
+        db, id_=some_worker(), callers=callers, settings=settings, bus=bus, **fields
+    ) as each:
         yield each, recorder
 
 
@@ -90,12 +92,14 @@ async def begins(recorder: Recorder, tenant: UUID) -> None:
     )
 
 
-@pytest.mark.parametrize("pace", [SMALL, Pace(stop_grace=timedelta(milliseconds=100))])
+@pytest.mark.parametrize(
+    "settings", [SMALL, WorkerSettings(stop_grace=timedelta(milliseconds=100))]
+)
 async def test_calls_to_silent_ports_leave_slots_for_another_tenant(
-    db: Database, pace: Pace
+    db: Database, settings: WorkerSettings
 ) -> None:
     """More than there are slots, for ten minutes each, to seven ports: with the default too."""
-    slots = pace.concurrency
+    slots = settings.concurrency
     with silent_ports(7) as urls:
         async with target(well=True) as healthy, HttpCaller(OPEN) as http:
             first = await make_schedule(db, target_url=urls[0], timeout_seconds=600)
@@ -109,7 +113,10 @@ async def test_calls_to_silent_ports_leave_slots_for_another_tenant(
             for each in hostile:
                 await fire_many(db, each, slots // 5)
             limits = Limits(concurrency=max(1, slots // 5))
-            async with working(db, {"http": http}, pace=pace, limits=limits) as (worker, recorder):
+            async with working(db, {"http": http}, settings=settings, limits=limits) as (
+                worker,
+                recorder,
+            ):
                 await until(lambda: worker.running == slots // 2)
                 # In a moment, not now: claimed ahead, and begun at its instant.
                 id_ = await fire(db, other, available_in=SECOND)
@@ -150,7 +157,7 @@ async def test_a_herd_that_is_held_ahead_does_not_delay_another_tenants_instant(
         async with target(well=True) as healthy, HttpCaller(OPEN) as http:
             herd = await make_schedule(db, target_url=url, timeout_seconds=600)
             other = await make_schedule(db, target_url=f"{healthy.url}/")
-            pace = Pace(
+            settings = WorkerSettings(
                 concurrency=16,
                 prefetch=16,
                 lead=60 * SECOND,
@@ -158,7 +165,7 @@ async def test_a_herd_that_is_held_ahead_does_not_delay_another_tenants_instant(
                 visibility=120 * SECOND,
             )
             await fire_many(db, herd, 1_000, ahead=40 * SECOND)
-            async with working(db, {"http": http}, pace=pace) as (worker, recorder):
+            async with working(db, {"http": http}, settings=settings) as (worker, recorder):
                 await until(lambda: worker.held >= 8)
                 before = worker.held
                 await fire(db, other, available_in=5 * SECOND)

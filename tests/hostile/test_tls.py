@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.hostile import certificates
@@ -10,15 +10,16 @@ from tests.hostile.calling import call_with
 from tests.hostile.raw import OK, answering, serving
 
 from rota.targets import OPEN
-from rota.workers.http import HttpCaller
+from rota.workers.delivery.http import HttpCaller
 
 if TYPE_CHECKING:
     import ssl
     from pathlib import Path
 
     from tests.hostile.certificates import Signed
+    from tests.hostile.raw import Visit
 
-    from rota.workers.calls import Reply
+    from rota.workers.caller import Reply
 
 
 @pytest.fixture(scope="module")
@@ -30,9 +31,16 @@ async def _local(host: str, port: int) -> list[str]:
     return ["127.0.0.1"]
 
 
-async def _call(port: int, tls: ssl.SSLContext, host: str = "good.example") -> Reply:
+async def _call(port: int, tls: ssl.SSLContext, host: str = "good.example", **fields: Any) -> Reply:
     async with HttpCaller(OPEN, lookup=_local, tls=tls) as caller:
-        return await call_with(caller, f"https://{host}:{port}/")
+        return await call_with(caller, f"https://{host}:{port}/", **fields)
+
+
+def _answer_in_plain(visit: Visit) -> None:
+    """Whatever comes first, as web servers do; then read what else is said."""
+    visit.socket.recv(65_536)
+    visit.send(OK)
+    visit.read()
 
 
 async def test_a_good_one_is_called_by_its_name(authority: Signed, tmp_path: Path) -> None:
@@ -73,9 +81,18 @@ async def test_a_bad_one_is_an_error_that_says_why(
 
 
 async def test_one_that_speaks_no_tls_is_told_nothing(authority: Signed) -> None:
-    with serving(answering(OK)) as server:
+    with serving(_answer_in_plain) as server:
         reply = await _call(server.port, certificates.trusting(authority))
         assert reply.code is None
+        assert not reply.timed_out
+        assert server.requests == []
+
+
+async def test_one_that_waits_for_a_request_in_plain_is_told_nothing(authority: Signed) -> None:
+    with serving(answering(OK)) as server:
+        reply = await _call(server.port, certificates.trusting(authority), timeout_seconds=0.5)
+        assert reply.code is None
+        assert reply.timed_out
         assert server.requests == []
 
 

@@ -17,6 +17,7 @@ from tests.api.outcomes import vault
 from tests.db.library_kit import RULES
 from tests.db.queue_support import queue_rows
 from tests.db.watch_kit import rows, watch
+from tests.deadlines import patience
 
 from rota import Rota, ids
 from rota.clock import SystemClock
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
 
 __all__ = ["engine", "http"]
 
-pytestmark = pytest.mark.timeout(180)
 
 CLOCK = SystemClock()
 _MOMENT = timedelta(milliseconds=50)
@@ -73,7 +73,7 @@ class Program:
     async def looked(self) -> None:
         """Until its worker has claimed and run something that was entered just now."""
         handle = await self.task.enqueue(who="sentinel")
-        assert await handle.result(timeout=60) == "sentinel"
+        assert await handle.result(timeout=patience(60)) == "sentinel"
 
 
 async def _beta(engine: Engine, http: httpx.AsyncClient) -> Api:
@@ -158,7 +158,7 @@ async def _of_beta(db: Database) -> dict[UUID, Any]:
 
 async def _until_all_is_entered(db: Database) -> None:
     """5 kinds, each timed, asked for, replayed, in bulk and following; and one by SQL."""
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(patience(60)):
         while len(await _of_beta(db)) < 5 * len(TARGETS) + 1:
             await CLOCK.sleep(_MOMENT)
 
@@ -237,7 +237,7 @@ async def test_a_program_runs_the_tasks_of_the_tenants_it_names_and_of_no_other(
         await _make(beta, "ours", run_at=_soon(), job_type=TASK)
         await _make(gamma, "theirs", run_at=_soon(), **TARGETS["task"])
         await _until_ran(shared, "ours")
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(patience(60)):
             while not await queue_rows(db):
                 await CLOCK.sleep(_MOMENT)
         await shared.looked()
@@ -329,6 +329,6 @@ async def test_alerts_of_one_tenant_leave_room_for_those_of_another(db: Database
 
 
 async def _until_ran(program: Program, who: str) -> None:
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(patience(60)):
         while who not in program.ran:
             await CLOCK.sleep(_MOMENT)

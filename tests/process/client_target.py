@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING
 
+from tests.deadlines import patience
+
 if TYPE_CHECKING:
     from collections.abc import Generator
 
@@ -22,7 +24,7 @@ class Target:
     let_go: threading.Event = field(default_factory=threading.Event)
 
     def next_call(self) -> tuple[str, dict[str, str], bytes]:
-        return self.calls.get(timeout=60)
+        return self.calls.get(timeout=patience(60))
 
 
 @contextmanager
@@ -33,7 +35,7 @@ def target() -> Generator[Target]:
             headers = {name.lower(): value for name, value in self.headers.items()}
             made.calls.put((self.path, headers, body))
             if self.path == "/slow":
-                made.let_go.wait(60)
+                made.let_go.wait(patience(60))
                 self.close_connection = True
                 return
             self.send_response({"/async": 202, "/broken": 400}.get(self.path, 200))

@@ -7,13 +7,13 @@ import contextlib
 import json
 import queue
 import threading
-import time
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING
 from urllib.parse import quote, unquote
 
+from tests.deadlines import patience
 from tests.process.serving import Call
 
 if TYPE_CHECKING:
@@ -28,12 +28,14 @@ class Echo:
     calls: queue.Queue[Call] = field(default_factory=queue.Queue)
 
     def next_call(self) -> Call:
-        return self.calls.get(timeout=60)
+        return self.calls.get(timeout=patience(60))
 
 
 @contextmanager
 def echoing() -> Generator[Echo]:
-    """The first part of the path is the status to answer with; `slow` answers after 4 seconds."""
+    """The first part of the path is the status to answer with; `slow` answers nobody."""
+
+    closing = threading.Event()
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
@@ -41,7 +43,7 @@ def echoing() -> Generator[Echo]:
             seen.calls.put(Call(self.path, {k.lower(): v for k, v in self.headers.items()}, body))
             kind = self.path.split("/")[1]
             if kind == "slow":
-                time.sleep(4)  # noqa: TID251 - a slow target
+                closing.wait(patience(60))
             answer = _everything(self.requestline, str(self.headers), body)
             self.send_response(int(kind) if kind.isdecimal() else 200, "told")
             self.send_header("X-Path", self.path)
@@ -61,6 +63,7 @@ def echoing() -> Generator[Echo]:
         try:
             yield seen
         finally:
+            closing.set()
             server.shutdown()
 
 

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.request import Request, urlopen
 
+from tests.deadlines import patience
 from tests.process.test_cli_program import Result, run
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ class Target:
     answer_after: float = 0.0
 
     def next_call(self, *, within: float = 30.0) -> Call:
-        return self.calls.get(timeout=within)
+        return self.calls.get(timeout=patience(within))
 
     def all_calls(self) -> list[Call]:
         """Those not taken yet."""
@@ -96,7 +97,7 @@ class Server:
     def get(self, path: str, key: str | None = None) -> tuple[int, Any]:
         headers = {"Authorization": f"Bearer {key}"} if key else {}
         try:
-            with urlopen(Request(self.url + path, headers=headers), timeout=10) as answer:
+            with urlopen(Request(self.url + path, headers=headers), timeout=patience(10)) as answer:
                 return answer.status, json.load(answer)
         except OSError as error:
             code = getattr(error, "code", 0)
@@ -108,7 +109,7 @@ class Server:
 
     def stop(self, how: signal.Signals = signal.SIGTERM) -> int:
         self.process.send_signal(how)
-        return self.process.wait(timeout=60)
+        return self.process.wait(timeout=patience(60))
 
 
 def _web_of(pid: int) -> int | None:
@@ -155,7 +156,7 @@ def serving(home: Path, *arguments: str, **variables: str) -> Generator[Server]:
         if process.poll() is None:
             process.terminate()
         try:
-            process.wait(timeout=60)
+            process.wait(timeout=patience(60))
         except subprocess.TimeoutExpired:
             process.kill()
             raise
@@ -180,7 +181,7 @@ def _started(process: subprocess.Popen[str], home: Path) -> Server:
 
 def eventually(look: Callable[[], T | None], *, within: float = 30.0) -> T:
     """What `look` finds, asked again until it finds something."""
-    deadline = time.monotonic() + within  # noqa: TID251 - outside of the program
+    deadline = time.monotonic() + patience(within)  # noqa: TID251 - outside of the program
     while True:
         found = look()
         if found:

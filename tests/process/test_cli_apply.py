@@ -10,6 +10,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.deadlines import patience
 from tests.process.serving import Server, serving
 from tests.process.test_cli_program import Result, _environment, _read, run
 
@@ -53,7 +54,7 @@ def with_input(home: Path, text: str, *arguments: str) -> Result:
         capture_output=True,
         input=text,
         encoding="utf-8",
-        timeout=100,
+        timeout=patience(100),
         check=False,
     )
     return Result(done.returncode, done.stdout, done.stderr)

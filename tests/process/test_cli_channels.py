@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
     from pathlib import Path
 
-pytestmark = pytest.mark.timeout(240)
 
 CANARY = "CANARY-c0de"
 

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
     from pathlib import Path
 
-pytestmark = pytest.mark.timeout(240)
-
 
 @pytest.fixture
 async def home(tmp_path: Path) -> AsyncGenerator[Path]:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.deadlines import patience
 
 from rota.version import __version__
 
@@ -40,7 +41,7 @@ def run(home: Path, *arguments: str, **variables: str) -> Result:
         cwd=home,
         capture_output=True,
         encoding="utf-8",
-        timeout=100,
+        timeout=patience(100),
         check=False,
     )
     return Result(done.returncode, done.stdout, done.stderr)

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.deadlines import patience
 from tests.process.client_target import Target, target
 from tests.process.serving import Server, serving
 
@@ -36,7 +37,6 @@ from rota.sdk.client import (
 if TYPE_CHECKING:
     from collections.abc import Generator
 
-pytestmark = pytest.mark.timeout(240)
 
 GUIDE = Path(__file__).resolve().parents[2] / "docs/guides/python-client.md"
 NEVER = "0 0 1 1 *"
@@ -196,6 +196,11 @@ async def _schedules(ask: Asking, place: Target) -> None:
     assert len((await ask("preview", interval=timedelta(minutes=5))).slots) == 10
     why = await ask("why", made, upcoming.slots[0].utc)
     assert (why.schedule_id, why.at, why.firing) == (made.id, upcoming.slots[0].utc, None)
+    changes = await ask("audit", schedule=made)
+    assert changes[-1].action == "created"
+    assert {each.schedule_id for each in changes} == {made.id}
+    [slots] = await ask("audit_slots", made)
+    assert (slots.schedule_id, slots.unexplained, slots.has_no_timer) == (made.id, 0, False)
 
     with pytest.raises(Invalid) as refused:
         await ask("create_schedule", name="x", cron_expr="61 * * * *", target_url="nowhere")
@@ -384,7 +389,7 @@ def test_what_the_guide_shows_runs(server: Server) -> None:
         cwd=server.home,
         capture_output=True,
         text=True,
-        timeout=100,
+        timeout=patience(100),
         check=False,
     )
     assert done.returncode == 0, done.stderr

@@ -67,7 +67,7 @@ def _known(url: str) -> dict[str, str]:
         }
 
 
-@pytest.mark.timeout(0 if EXAMPLES != "2" else 300)
+@pytest.mark.timeout(0)
 def test_the_server_does_what_its_document_says(server: Server, tmp_path: Path) -> None:
     """Issue 5: statuses, media types, schemas, headers, methods and keys, right and wrong data."""
     done = subprocess.run(

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 from urllib.parse import parse_qs, urlsplit
 
 import httpx
-import pytest
 from tests.announced import first_admin_key, sign_in_link
+from tests.deadlines import patience
 from tests.process.serving import eventually, serving, target
 from tests.process.test_cli_program import run
 
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
     from tests.conftest import Postgres
 
-pytestmark = pytest.mark.timeout(240)
 
 _CSRF = re.compile(r'name="csrf" value="([0-9a-f]{64})"')
 _PROGRAM = "import rota; rota.Rota().run(roles=(), api=True, port=0, verbose=True)"
@@ -150,7 +149,7 @@ def test_a_program_that_serves_the_api_prints_paths_and_no_credential(
         session = _signed_in(link)
     finally:
         process.terminate()
-        process.wait(timeout=60)
+        process.wait(timeout=patience(60))
         reader.join()
         if process.stdout is not None:
             process.stdout.close()
@@ -186,7 +185,7 @@ def test_on_a_terminal_they_are_shown_and_left_in_no_file(tmp_path: Path, dsn: s
         assert list(tmp_path.glob(".local/share/rota/*")) == []
     finally:
         process.terminate()
-        process.wait(timeout=60)
+        process.wait(timeout=patience(60))
         reader.join()
         os.close(ours)
 

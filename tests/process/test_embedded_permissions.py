@@ -9,7 +9,9 @@ import stat
 import subprocess
 import sys
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Barrier
 from typing import TYPE_CHECKING
 
 import pytest
@@ -86,6 +88,22 @@ async def test_programs_below_a_private_folder_are_run_from_a_copy(base: Path) -
         assert status.st_uid == 0
         assert not status.st_mode & 0o022
         assert status.st_mode & stat.S_IROTH
+
+
+@needs_root
+def test_many_processes_may_make_the_shelter_at_once(base: Path) -> None:
+    """Those that start a server on a new machine at the same moment."""
+    together = 8
+    with ThreadPoolExecutor(together) as threads:
+        for n in range(50):
+            shelter, all_here = base / f"shelter-{n}", Barrier(together)
+
+            def make(shelter: Path = shelter, all_here: Barrier = all_here) -> None:
+                all_here.wait()
+                layout.make_shelter(shelter)
+
+            for made in [threads.submit(make) for _ in range(together)]:
+                made.result()
 
 
 @needs_root

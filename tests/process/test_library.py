@@ -11,6 +11,8 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tests.deadlines import patience
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -39,7 +41,7 @@ def start(dsn: str, home: Path, *arguments: str, **more: str) -> subprocess.Pope
 
 
 def until(holds: Callable[[], bool], *, within: float = 40) -> None:
-    end = time.monotonic() + within  # noqa: TID251 - of another process
+    end = time.monotonic() + patience(within)  # noqa: TID251 - of another process
     while not holds():
         assert time.monotonic() < end, "it never came"  # noqa: TID251 - as above
         time.sleep(0.05)  # noqa: TID251 - as above
@@ -72,7 +74,7 @@ async def test_four_processes_of_one_program_run_each_slot_once(
     finally:
         for process in processes[1:]:
             process.send_signal(signal.SIGTERM)
-        said = [process.communicate(timeout=30)[0] for process in processes]
+        said = [process.communicate(timeout=patience(30))[0] for process in processes]
     assert [process.returncode for process in processes] == [0, 0, 0, 0], said
     require_each_slot_once(tmp_path)
     async with db.transaction() as tx:
@@ -97,14 +99,14 @@ def test_a_web_server_with_workers_runs_each_slot_once(dsn: str, tmp_path: Path)
         until(lambda: len(runs(tmp_path)) >= SLOTS)
     finally:
         server.send_signal(signal.SIGTERM)
-        said = server.communicate(timeout=30)[0]
+        said = server.communicate(timeout=patience(30))[0]
     assert server.returncode == 0, said
     require_each_slot_once(tmp_path)
 
 
 def test_a_fork_starts_its_own_and_cannot_use_its_parents(dsn: str, tmp_path: Path) -> None:
     process = start(dsn, tmp_path, str(PROGRAM), "fork")
-    said = process.communicate(timeout=40)[0]
+    said = process.communicate(timeout=patience(40))[0]
     assert process.returncode == 0, said
     assert "started in process" in said
     assert "start it in each process after the fork" in said
@@ -124,7 +126,9 @@ async def test_two_programs_on_one_database_leave_each_others_slots_alone(
     finally:
         for program in programs.values():
             program.send_signal(signal.SIGTERM)
-        said = {name: program.communicate(timeout=30)[0] for name, program in programs.items()}
+        said = {
+            name: program.communicate(timeout=patience(30))[0] for name, program in programs.items()
+        }
     assert not any("unknown" in each for each in said.values()), said
     for name, home in homes.items():
         require_each_slot_once(home)

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.deadlines import patience
 from tests.process.serving import Server, eventually, serving, target
 
 import rota
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Generator
     from pathlib import Path
 
-pytestmark = pytest.mark.timeout(240)
 
 LINE = re.compile(
     r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} (UTC|[+-]\d\d:\d\d)  (\w+) +(\S+)  .*(fir_\w+)"
@@ -75,7 +75,7 @@ class Followed:
 
     def interrupt(self) -> int:
         self.process.send_signal(signal.SIGINT)
-        return self.process.wait(timeout=30)
+        return self.process.wait(timeout=patience(30))
 
 
 def _checks(server: Server, *, code: int) -> dict[str, dict[str, Any]]:

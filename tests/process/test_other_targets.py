@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Generator
     from pathlib import Path
 
-pytestmark = pytest.mark.timeout(240)
 
 PASSWORD = "CANARY-broker"
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import pytest
 from tests.process.serving import Server, eventually, serving, target
 from tests.process.test_cli_program import run
 
@@ -13,7 +12,6 @@ from rota.tenants import keys
 if TYPE_CHECKING:
     from pathlib import Path
 
-pytestmark = pytest.mark.timeout(240)
 
 ADMIN = keys.new().text
 CLOSED = {"ROTA_ADMIN_KEY": ADMIN, "ROTA_ALLOW_PRIVATE_TARGETS": ""}

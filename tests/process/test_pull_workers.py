@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.request import Request, urlopen
 
 import pytest
+from tests.deadlines import patience
 from tests.process.serving import Server, eventually, serving
 
 from rota.db import embedded
@@ -23,7 +24,6 @@ from rota.db import embedded
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Generator
 
-pytestmark = pytest.mark.timeout(240)
 
 GUIDE = Path(__file__).resolve().parents[2] / "docs/guides/pull-workers.md"
 NEVER = "0 0 1 1 *"
@@ -61,7 +61,7 @@ def worker(server: Server, key: str, queue: str, command: str) -> Generator[None
         # With its curl, its command and its heartbeat.
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
-        process.wait(timeout=30)
+        process.wait(timeout=patience(30))
 
 
 def run_of(server: Server, name: str, status: str) -> dict[str, Any]:
@@ -78,7 +78,7 @@ def claim(server: Server, key: str, **body: Any) -> list[dict[str, Any]]:
         data=json.dumps(body).encode(),
         headers={"Authorization": f"Bearer {key}", "Content-Type": "application/json"},
     )
-    with urlopen(request, timeout=60) as answer:
+    with urlopen(request, timeout=patience(60)) as answer:
         return json.load(answer)["items"]
 
 
@@ -118,7 +118,7 @@ def test_a_curl_that_gives_up_while_it_waits_has_claimed_nothing(home: Path) -> 
             ],
             check=False,
             capture_output=True,
-            timeout=30,
+            timeout=patience(30),
         )
         assert given_up.returncode == 28, "expected a time-out"
         assert server.rota("trigger", "t").code == 0
@@ -136,13 +136,13 @@ def test_a_waiting_worker_hears_of_work_at_once_and_of_the_end_too(home: Path) -
         waiting = threading.Thread(target=lambda: got.append(claim(server, key, wait=30)))
         waiting.start()
         assert server.rota("trigger", "t").code == 0
-        waiting.join(timeout=20)
+        waiting.join(timeout=patience(20))
         assert [each["job_type"] for each in got[0]] == ["images.resize"]
         waiting = threading.Thread(target=lambda: got.append(claim(server, key, wait=30)))
         waiting.start()
         eventually(lambda: server.get("/readyz")[0] == 200)
         assert server.stop() == 0
-        waiting.join(timeout=10)
+        waiting.join(timeout=patience(10))
         assert got[1:] == [[]]
 
 

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Generator
     from pathlib import Path
 
-pytestmark = pytest.mark.timeout(240)
 
 HEADERS = (
     *("idempotency-key", "rota-schedule-id", "rota-firing-id", "rota-scheduled-for"),
@@ -72,6 +71,9 @@ def test_a_schedule_added_by_hand_is_called_and_accounted_for(home: Path, sink: 
         why = server.rota("why", "ping", done[0]["scheduled_for"], "--json").json
         assert why["outcome"] == "succeeded"
         assert server.rota("why", "ping", done[0]["scheduled_for"]).out.startswith("It ran")
+        audited = server.rota("audit", "ping", "--since", "1h", "--json")
+        assert (audited.code, audited.json["schedules"], audited.json["unexplained"]) == (0, 1, 0)
+        assert server.rota("audit").out.startswith("unexplained = 0 of ")
         assert server.stop() == 0
         assert not (_folder(home) / "url").exists()
 
@@ -114,8 +116,15 @@ def test_pause_resume_edit_and_trigger(home: Path, sink: Target) -> None:
         edited = server.rota("edit", "ping", "--target", f"{sink.url}/b", "--when", "1h", "--json")
         assert edited.json["target_url"] == f"{sink.url}/b"
         assert (edited.json["interval"], edited.json["cron_expr"]) == ("1h", None)
+        # The key is what others know it by: it stays, and that is said.
+        assert edited.json["key"] == added.json["key"] == "ping::cron:0 0 1 1 *:UTC"
+        assert "The key stays 'ping::cron:0 0 1 1 *:UTC'" in edited.err
+        assert server.rota("edit", "ping", "--priority", "7", "--json").err == ""
+        past = ("--from", "2020-01-01 00:00", "--to", "2020-01-01T01:30")
+        filled = server.rota("backfill", "ping", *past, "--json")
+        assert (filled.code, filled.json["created"]) == (0, 0), filled.err
         fired = server.rota("trigger", "ping", "--payload", '{"by": "hand"}', "--json")
-        assert (fired.code, fired.json["triggered_by"]) == (0, "api")
+        assert (fired.code, fired.json["triggered_by"]) == (0, "manual")
         call = sink.next_call()
         assert (call.path, json.loads(call.body)) == ("/b", {"by": "hand"})
         assert call.headers["rota-firing-id"] == fired.json["id"]
@@ -199,3 +208,21 @@ def test_without_a_server_commands_say_how_to_start_one(tmp_path: Path) -> None:
     away = run(tmp_path, "list", ROTA_URL="http://127.0.0.1:9", ROTA_API_KEY="rota_x_y")
     assert away.code == 1
     assert re.search(r"expected a server at http://127.0.0.1:9, got none", away.err)
+
+
+def test_who_changed_a_schedule_is_told_also_when_it_is_deleted(home: Path, sink: Target) -> None:
+    with serving(home) as server:
+        made = _add(server, sink)
+        assert server.rota("pause", "ping", "--reason", "Ana looks").code == 0
+        ran = server.rota("trigger", "ping", "--json").json
+        assert ran["triggered_by"] == "manual"
+        told = server.rota("history", "ping", "--json").json
+        assert [each["action"] for each in told] == ["triggered", "paused", "created"]
+        assert {each["actor"].partition(":")[0] for each in told} == {"cli"}
+        assert server.rota("delete", "ping").code == 0
+        found = server.rota("history", "ping")
+        assert "status_reason - → Ana looks" in found.out
+        assert "deleted" in found.out
+        why = server.rota("why", made["id"], "2090-01-01T00:00:00Z", "--json").json
+        assert why["outcome"] in {"deleted", "not_a_slot"}
+        assert server.rota("history", "nobodys").code == 1

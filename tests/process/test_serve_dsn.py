@@ -6,7 +6,6 @@ from collections import Counter
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-import pytest
 from tests.announced import first_admin_key, sign_in_link
 from tests.process.serving import Server, eventually, serving, target
 from tests.process.test_cli_program import run
@@ -21,7 +20,6 @@ if TYPE_CHECKING:
 
     from rota.db import Database
 
-pytestmark = pytest.mark.timeout(240)
 
 ADMIN = keys.new().text
 

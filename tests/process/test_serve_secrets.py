@@ -14,7 +14,6 @@ from rota.tenants import keys
 if TYPE_CHECKING:
     from pathlib import Path
 
-pytestmark = pytest.mark.timeout(240)
 
 ADMIN = keys.new().text
 

@@ -10,9 +10,10 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tests.deadlines import patience
 from tests.process.test_library import until
 
-from rota.queue.enqueue import Order, enqueue
+from rota.queue.enqueue import EnqueueRequest, enqueue
 
 if TYPE_CHECKING:
     from rota.db import Database
@@ -40,7 +41,7 @@ def start(dsn: str, home: Path) -> subprocess.Popen[str]:
 
 async def ask(db: Database, payload: str) -> None:
     async with db.transaction() as tx:
-        await enqueue(tx, Order(task="who", payloads=[payload.encode()]))
+        await enqueue(tx, EnqueueRequest(task="who", payloads=[payload.encode()]))
 
 
 async def is_declared(db: Database) -> bool:
@@ -54,7 +55,7 @@ async def test_processes_are_kept_alive_and_drained(dsn: str, db: Database, tmp_
     said = ""
     one, last = tmp_path / "one", tmp_path / "last"
     try:
-        async with asyncio.timeout(40):
+        async with asyncio.timeout(patience(40)):
             while not await is_declared(db):  # noqa: ASYNC110 - another process does it
                 await asyncio.sleep(0.05)  # noqa: TID251 - as above
         await ask(db, '["one", 3]')
@@ -66,7 +67,7 @@ async def test_processes_are_kept_alive_and_drained(dsn: str, db: Database, tmp_
         until(last.exists)
     finally:
         program.send_signal(signal.SIGTERM)
-        said = program.communicate(timeout=30)[0]
+        said = program.communicate(timeout=patience(30))[0]
     assert program.returncode == 0, said
     assert "ended by itself (SIGKILL); another is started in" in said
     async with db.transaction() as tx:

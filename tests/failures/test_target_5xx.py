@@ -7,10 +7,10 @@ from datetime import timedelta
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-import pytest
 from tests.cluster.nodes import cluster
 from tests.db.secrets_kit import ring_text
 from tests.db.watch_kit import receiving
+from tests.deadlines import Strain, patience
 from tests.failures.scenes import ADMIN_KEY, attempts, calls, ended, get, post, queued
 
 from rota import ids
@@ -23,19 +23,17 @@ if TYPE_CHECKING:
 
     from rota.db import Database
 
-pytestmark = pytest.mark.timeout(60)
 
 DELAYS = [timedelta(seconds=seconds) for seconds in (0.4, 0.8, 1.0, 1.0)]
 """Doubling from the delay up to the longest."""
 SLACK = timedelta(seconds=2)
-"""A worker's poll, and a busy machine."""
+"""A worker's poll."""
 
 
-async def test_f3_target_5xx(
+async def test_target_5xx(
     tmp_path: Path, dsn: str, db: Database, office: Office, target: Target
 ) -> None:
-    """F3: backoff, capped, then dead, in the dead-letter list, and its owner told (RT2, RT4, RT5,
-    NO1, I15)."""
+    """Backoff, capped, then dead, in the dead-letter list, and its owner notified."""
     target.status = 503
     settings = {"ROTA_ADMIN_KEY": ADMIN_KEY, "ROTA_SECRET_KEYS": ring_text("k1")}
     async with receiving() as owner, cluster(tmp_path, dsn, **settings) as nodes:
@@ -51,12 +49,15 @@ async def test_f3_target_5xx(
             backoff_delay=0.4,
             backoff_max=1,
         )
+        strain = Strain()
         run = await office.trigger(schedule)
-        waiting = await queued(db, schedule, state="retrying")
+        # A worker claims a retry ahead of its instant, so it is in that state for a moment only.
+        waiting = await queued(db, schedule, ahead=True)
         (firing,) = await ended(db, schedule)
+        slack = SLACK + timedelta(seconds=strain.seconds)
         tries = await attempts(db, run.id)
         (letter,) = (await get(f"{api.url}/v1/dead"))["items"]
-        await asyncio.wait_for(owner.arrived.wait(), 20)
+        await asyncio.wait_for(owner.arrived.wait(), patience(20))
         (alert,) = (await get(f"{api.url}/v1/alerts?kind=dead"))["items"]
     assert (alert["schedule_name"], alert["count"], alert["closed_at"]) == ("broken", 1, None)
     _, said = owner.calls[0]
@@ -71,6 +72,6 @@ async def test_f3_target_5xx(
     ]
     waits = [after["started_at"] - before["finished_at"] for before, after in pairwise(tries)]
     for wait, delay in zip(waits, DELAYS, strict=True):
-        assert delay <= wait < delay + SLACK, waits
+        assert delay <= wait < delay + slack, waits
     assert [each.attempt for each in target.receipts] == [1, 2, 3, 4, 5]
     assert len({each.key for each in target.receipts}) == 1

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, LiteralString
 
-import pytest
 from tests.cluster.nodes import cluster, database_now, settled, until
 from tests.failures.scenes import (
     SECOND,
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
 
     from rota.db import Database
 
-pytestmark = pytest.mark.timeout(60)
 
 BLIPS = 8
 _CUT: LiteralString = """
@@ -32,7 +30,7 @@ _CUT: LiteralString = """
 """
 
 
-async def test_f9_database_blip_during_poll(
+async def test_database_blip_during_poll(
     tmp_path: Path, dsn: str, db: Database, office: Office, target: Target
 ) -> None:
     """F9, QW8: loops say so and go on; nothing is lost, nothing is called twice (I3, I5)."""

@@ -1,4 +1,4 @@
-"""F6: one tenant submits thousands of schedules, all due at once, beside others."""
+"""One tenant submits very many schedules, all due at once, next to others."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.cluster.nodes import cluster, database_now, holds, settled, until
 from tests.db.schedules import Office
+from tests.deadlines import Strain
 from tests.failures.scenes import (
     SECOND,
     all_ended_past,
@@ -30,29 +31,31 @@ if TYPE_CHECKING:
 
     from rota.db import Database
 
-pytestmark = pytest.mark.timeout(90)
 
-MANY = 10_000
 OTHERS = 10
 SLOTS = 3
 BOUND = 3 * SECOND
 """A worker that is full with the many frees half of its hands within a second."""
 
 
-async def test_f6_tenant_submits_very_many(
-    tmp_path: Path, dsn: str, db: Database, office: Office, target: Target
+@pytest.mark.parametrize(
+    "count",
+    [10_000, pytest.param(1_000_000, marks=[pytest.mark.large, pytest.mark.timeout(7_200)])],
+)
+async def test_very_many_firings_of_one_tenant_do_not_make_the_others_late(
+    tmp_path: Path, dsn: str, db: Database, office: Office, target: Target, *, count: int
 ) -> None:
-    """F6, TN1, TN3: ten thousand slow firings of one tenant do not make the others' late.
-
-    In the order of their instants the others would wait for all of them: twenty seconds.
+    """They are slow. In the order of their instants the others would wait for all of them: twenty
+    seconds with ten thousand, half an hour with a million.
     """
     crowd = await _tenant(db, "crowd")
     slow = {"target_url": f"{target.url}/1000", "capture": "none"}
-    await many(crowd, target, MANY, interval="1h", **slow)
+    await many(crowd, target, count, interval="1h", **slow)
     async with cluster(tmp_path, dsn) as nodes:
         scheduler, _ = await nodes.start("scheduler", "worker")
         await settled(db, scheduler)
-        slot = (await database_now(db)).replace(microsecond=0) + 5 * SECOND
+        ready_in = 5 + count // 5_000
+        slot = (await database_now(db)).replace(microsecond=0) + ready_in * SECOND
         await set_slots(crowd, slot)
         others = [
             await calls(
@@ -65,27 +68,29 @@ async def test_f6_tenant_submits_very_many(
             )
             for number in range(OTHERS)
         ]
+        strain = Strain()
         await until(db, slot + SECOND)
         wanted = {each.id for each in others}
         await holds(
             lambda: (
                 sum(1 for each in target.receipts if each.schedule_id in wanted) >= OTHERS * SLOTS
             ),
-            within=40,
+            within=60,
         )
+        strained = strain.seconds * SECOND
         async with db.transaction(read_only=True) as tx:
             left = await tx.fetch_value(
                 "SELECT count(*) FROM queue WHERE tenant_id = $1", crowd.tenant.id
             )
-    assert left > MANY / 10, "the crowd was gone before the others came: it proves nothing"
+    assert left > count / 10, "the crowd was gone before the others came: it proves nothing"
     worst = max(max(lateness(target, each)) for each in others)
-    assert worst < BOUND, worst
+    assert worst < BOUND + strained, worst
 
 
 async def test_a_tenants_concurrency_is_capped_over_all_workers(
     tmp_path: Path, dsn: str, db: Database, target: Target
 ) -> None:
-    """F6, TN2: a hundred firings at once, never more than ten of them under way."""
+    """A hundred firings at once, never more than ten of them under way."""
     crowd = await _tenant(db, "crowd", "UPDATE tenants SET max_concurrency = 10 WHERE id = $1")
     await many(crowd, target, 100, interval="1h", target_url=f"{target.url}/100")
     async with cluster(tmp_path, dsn) as nodes:
@@ -102,7 +107,7 @@ async def test_a_tenants_concurrency_is_capped_over_all_workers(
 async def test_a_tenant_creates_no_faster_and_no_more_than_it_may(
     tmp_path: Path, dsn: str, db: Database, office: Office, target: Target
 ) -> None:
-    """F6, TN2: a flood is taken once, then told when to come back; others create as before."""
+    """A flood is taken once, then told when to come back; others create as before."""
     limits: LiteralString = (
         "UPDATE tenants SET create_rate = 10, max_schedules = 1000 WHERE id = $1"
     )

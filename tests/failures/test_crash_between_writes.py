@@ -21,10 +21,8 @@ if TYPE_CHECKING:
 
     from rota.db import Database
 
-pytestmark = pytest.mark.timeout(60)
 
-
-async def test_f10_crash_between_writes(
+async def test_crash_between_writes(
     tmp_path: Path, dsn: str, db: Database, office: Office, target: Target
 ) -> None:
     """F10, QW14: both or none. Never a schedule that nobody will fire, never a timer of nothing.
