@@ -12,11 +12,10 @@ import asyncpg  # pyright: ignore[reportMissingTypeStubs] - it has none
 from bench.api.items import item
 from rota import ids
 from rota.clock import SystemClock
-from rota.schedules import creating
-from rota.schedules.alike import Reader
+from rota.schedules.bulk_parser import BulkParser
 from rota.schedules.definition import encode
 from rota.schedules.fields import Parsed
-from rota.schedules.schedule import shard_of
+from rota.schedules.schedule import anchor, shard_of
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Sequence
@@ -59,11 +58,11 @@ _INSERT_BOTH = """
 
 def rows(stand: Stand, numbers: Sequence[int], series: str) -> Rows:
     """What Rota would store of these items."""
-    now = creating.anchor(_CLOCK.now())
-    reader = Reader(now=now, min_interval=timedelta(seconds=60))
+    now = anchor(_CLOCK.now())
+    parser = BulkParser(now=now, min_interval=timedelta(seconds=60))
     made: Rows = []
     for id_, number in zip(ids.several(len(numbers), at=now), numbers, strict=True):
-        read = reader.read(item(number, series))
+        read = parser.parse(item(number, series))
         assert isinstance(read, Parsed)
         each = read.definition
         status = "active" if each.enabled else "paused"

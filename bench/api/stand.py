@@ -35,6 +35,8 @@ class Stand:
     port: int
     key: str
     dsn: str
+    home: Path
+    """The data folder of the server."""
     tenant_id: UUID
     admin: Connection
     """For setting up; may take its time."""
@@ -78,6 +80,7 @@ async def stand(session: Bench) -> AsyncGenerator[Stand]:
                 port=int(url.rpartition(":")[2]),
                 key=key,
                 dsn=server.dsn,
+                home=home,
                 tenant_id=await admin.fetchval("SELECT id FROM tenants WHERE name = 'default'"),
                 admin=admin,
             )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import uvloop
 
-from bench.core import claiming, firing, herd, idle, lateness
+from bench.core import claiming, firing, herd, idle, lateness, pinned
 from bench.core.stand import Stand, stands
 from bench.frame.discover import Benchmark
 from rota.runtime.collector import calm
@@ -49,7 +49,8 @@ def run(session: Session) -> list[Row]:
 async def _run(session: Session) -> list[Row]:
     async with stands(FEW, MANY, session=session) as (few, many):
         calm()  # as a server does when it has started
-        return await _rows(session, few, many)
+        found = await _rows(session, few, many)
+    return [*found, *await pinned.rows(session)]
 
 
 async def _rows(session: Session, few: Stand, many: Stand) -> list[Row]:

@@ -11,7 +11,7 @@ from bench.core.wire import say_again
 from bench.frame.results import Figure, Row
 from rota.clock import SystemClock
 from rota.queue.claim import Claim, claim
-from rota.queue.finish import Settlement, Tried, settle
+from rota.queue.complete import AttemptRecord, Settlement, settle
 from rota.schedules.definition import HTTP_LANE
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ _WORKER = UUID(int=1)
 _AGO = timedelta(seconds=10)
 _LEAD = timedelta(seconds=2)
 _VISIBILITY = timedelta(seconds=30)
-_TRIED = Tried(
+_TRIED = AttemptRecord(
     outcome="succeeded",
     request='{"method": "POST", "url": "https://target.example/hook", "headers": {}, "body": ""}',
     response_headers='[["Content-Type", "text/plain"]]',
@@ -85,12 +85,13 @@ async def _claim_and_finish(stand: Stand) -> int:
             )
         if not claims:
             return done
-        settlements = [_settlement(each) for each in claims]
+        settlements = [settlement(each) for each in claims]
         async with stand.db.transaction() as tx:
             done += len((await settle(tx, _WORKER, settlements)).accepted)
 
 
-def _settlement(each: Claim) -> Settlement:
+def settlement(each: Claim) -> Settlement:
+    """Its success at the first attempt."""
     return Settlement(
         claim=each,
         started_at=each.available_at,

@@ -116,6 +116,6 @@ async def drain(scheduler: Scheduler) -> int:
     fired = 0
     while True:
         done = await scheduler.run_once()
-        fired += done.tally.fired
+        fired += done.counts.fired
         if not done.more:
             return fired

@@ -15,7 +15,7 @@ from bench.frame.results import Figure, Row
 from rota.clock import SystemClock
 from rota.db import Listener
 from rota.firing import CHANNEL, Scheduler, Settings
-from rota.firing import sql as firing_sql
+from rota.firing.fire import read_due
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -78,8 +78,7 @@ async def _lookups(session: Session, stand: Stand, holder: Member, runs: int) ->
 
 async def _look(stand: Stand, lows: dict[int, datetime], settings: Settings) -> float:
     start = _CLOCK.monotonic()
-    async with stand.db.transaction(read_only=True) as tx:
-        reading = await firing_sql.due(tx, lows, lead=settings.lead, limit=settings.batch)
+    reading = await read_due(stand.db, lows, lead=settings.lead, limit=settings.batch)
     seconds = _CLOCK.monotonic() - start
     assert not reading.timers
     return seconds * 1000
@@ -89,7 +88,7 @@ async def _pass(scheduler: Scheduler) -> float:
     start = _CLOCK.monotonic()
     done = await scheduler.run_once()
     seconds = _CLOCK.monotonic() - start
-    assert not done.tally.any
+    assert not done.counts.any
     return seconds * 1000
 
 

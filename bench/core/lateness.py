@@ -15,10 +15,10 @@ from rota.clock import SystemClock
 from rota.db import Listener
 from rota.firing import CHANNEL, Scheduler, Settings
 from rota.schedules.definition import HTTP_LANE
-from rota.workers.calls import Reply
-from rota.workers.news import CHANNELS
-from rota.workers.pool import Worker
-from rota.workers.request import request_of
+from rota.workers.caller import Begin, Reply, always
+from rota.workers.channels import CHANNELS
+from rota.workers.delivery.request import request_of
+from rota.workers.worker import Worker
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from bench.frame.measure import Session
     from rota.queue.claim import Claim
     from rota.schedules.schedule import Schedule
-    from rota.workers.request import Request
+    from rota.workers.delivery.request import Request
 
 SECONDS = 20
 #: How many start in a second, and the goal for the 99th percentile in ms.
@@ -135,6 +135,7 @@ class _Call:
     def shown(self) -> str:
         return self.request.shown
 
-    async def send(self) -> Reply:
+    async def send(self, begin: Begin = always) -> Reply:
+        assert begin()
         self.target.start(self.claim)
         return Reply(code=200, headers=(("Content-Type", "text/plain"),), body=b"ok")

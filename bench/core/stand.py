@@ -103,7 +103,7 @@ async def member(db: Database) -> AsyncGenerator[Member]:
 @asynccontextmanager
 async def renewing(holder: Member, *loops: Scheduler) -> AsyncGenerator[None]:
     """The node's leases are renewed, and these loops run, for as long as the block lasts."""
-    tasks = [asyncio.create_task(each.run()) for each in (holder.elector, *loops)]
+    tasks = [asyncio.create_task(each.service().run()) for each in (holder.elector, *loops)]
     try:
         yield
     finally:
@@ -148,7 +148,7 @@ async def _stand(stack: AsyncExitStack, dsn: str, size: int) -> Stand:
         tenant_id=tenant.id,
         db=db,
         tape=tape,
-        bare=await _connection(stack, dsn, Session()),
+        bare=await _connection(stack, dsn, Session(by_index=True)),
         admin=await _connection(stack, dsn, Session(statement_timeout=_LONG)),
     )
     await _load(stand)

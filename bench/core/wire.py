@@ -34,7 +34,7 @@ class Talk:
     """One transaction that was committed, or will be."""
 
     opening: str
-    """The statement that began it."""
+    """The statement that began it; none for a statement that is a transaction by itself."""
     said: list[Said] = field(default_factory=list[Said])
 
 
@@ -65,14 +65,18 @@ class Tape:
 
     def note(self, talk: Talk | None, said: Said) -> None:
         self.count += 1
-        if self.is_on:
-            assert talk is not None, "a statement outside any transaction"
+        if not self.is_on:
+            return
+        if talk is None:
+            # A transaction by itself.
+            self.talks.append(Talk("", [said]))
+        else:
             talk.said.append(said)
 
 
 async def open_taped(dsn: str, tape: Tape, *, size: int = 10) -> Database:
     """A database like any other, but that the tape hears what is said to it."""
-    session = Session("rota bench")
+    session = Session("rota bench", by_index=True)
     pool = _Pool(await driver.open_pool(dsn, session, size=size), tape)
     return Database(pool, dsn=dsn, session=session, retry=Retry(), clock=SystemClock())
 
@@ -80,10 +84,12 @@ async def open_taped(dsn: str, tape: Tape, *, size: int = 10) -> Database:
 async def say_again(connection: Connection, talks: list[Talk]) -> None:
     """Say all of it, one transaction after another; the answers are read and dropped."""
     for talk in talks:
-        await connection.execute(talk.opening)
+        if talk.opening:
+            await connection.execute(talk.opening)
         for each in talk.said:
             await getattr(connection, each.kind)(each.text, *each.args)
-        await connection.execute("COMMIT")
+        if talk.opening:
+            await connection.execute("COMMIT")
 
 
 class _Pool:
@@ -138,12 +144,16 @@ class _Connection:
             self.talk = self._tape.begin(query)
         elif query in ("COMMIT", "ROLLBACK"):
             self._tape.count += 1
+            self.talk = None
         else:
             self._tape.note(self.talk, Said("execute", query, args))
         return await self.inner.execute(query, *args, timeout=timeout)
 
     def is_closed(self) -> bool:
         return self.inner.is_closed()
+
+    def get_server_pid(self) -> int:
+        return self.inner.get_server_pid()
 
     def terminate(self) -> None:
         self.inner.terminate()

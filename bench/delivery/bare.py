@@ -9,7 +9,7 @@ import aiohttp
 from httptools import HttpResponseParser
 
 if TYPE_CHECKING:
-    from rota.workers.request import Request
+    from rota.workers.delivery.request import Request
 
 
 async def by_aiohttp(request: Request, *, count: int, connections: int) -> None:

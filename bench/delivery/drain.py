@@ -10,21 +10,21 @@ from rota.clock import SystemClock
 from rota.db import Listener
 from rota.db.server_clock import DatabaseClock
 from rota.events import Bus
-from rota.queue.tokens import Tokens
+from rota.queue.external_claims import Tokens
 from rota.schedules.definition import HTTP_LANE
 from rota.targets import TargetPolicy
 from rota.tenants.secrets import Rings, Vault
 from rota.tenants.secrets.ring import new_entry, parse
-from rota.workers.callback import Callback
+from rota.workers.channels import CHANNELS
+from rota.workers.delivery.callback import Callback
+from rota.workers.delivery.http import HttpCaller
+from rota.workers.delivery.request_signing import RequestSigner
 from rota.workers.events import FiringFinished
-from rota.workers.http import HttpCaller
-from rota.workers.last_moment import LastMoment
-from rota.workers.news import CHANNELS
-from rota.workers.pool import Worker
+from rota.workers.worker import Worker
 
 if TYPE_CHECKING:
     from bench.core.stand import Stand
-    from rota.workers.pace import Pace
+    from rota.workers.settings import WorkerSettings
 
 _CLOCK = SystemClock()
 RING = parse(new_entry("bench"), where="the benchmark")
@@ -62,11 +62,11 @@ async def _as_served(stand: Stand, policy: TargetPolicy) -> HttpCaller:
     """With all that a server adds to a request: the signature, and the token of the attempt."""
     vault = Vault(Rings.fixed(RING))
     key = await stand.db.run(vault.token_key)
-    moment = LastMoment(stand.db, vault, time=DatabaseClock(_CLOCK))
-    return HttpCaller(policy, last_moment=moment, callback=Callback(Tokens(key)))
+    moment = RequestSigner(stand.db, vault, time=DatabaseClock(_CLOCK))
+    return HttpCaller(policy, signer=moment, callback=Callback(Tokens(key)))
 
 
-async def drain(stand: Stand, count: int, *, pace: Pace | None = None) -> float:
+async def drain(stand: Stand, count: int, *, settings: WorkerSettings | None = None) -> float:
     """The seconds that one worker takes until all are recorded as succeeded."""
     bus = Bus()
     left = count
@@ -85,7 +85,12 @@ async def drain(stand: Stand, count: int, *, pace: Pace | None = None) -> float:
     async with Listener(stand.db.dsn, [*CHANNELS]) as news, caller as http:
         start = _CLOCK.monotonic()
         worker = Worker(
-            stand.db, id_=uuid4(), callers={HTTP_LANE: http}, listener=news, bus=bus, pace=pace
+            stand.db,
+            id_=uuid4(),
+            callers={HTTP_LANE: http},
+            listener=news,
+            bus=bus,
+            settings=settings,
         )
         async with worker, asyncio.timeout(600):
             await done.wait()

@@ -288,6 +288,8 @@ CASES: Final[tuple[Case, ...]] = (
     _get("/v1/firings/{firing}/attempts", f"{CAPTURES} captures of 1 MB"),
     _get("/v1/firings?limit=1000&status=ended", "a thousand", status=_ANY),
     _get("/v1/dead?limit=1000", "a thousand"),
+    _get("/v1/audit?limit=1000", "a thousand"),
+    _get("/v1/audit/slots", "a page of schedules"),
     _call("POST /v1/dead/replay", "a thousand", _many_dead),
     _call(
         "POST /v1/firings/{firing_id}/replay",

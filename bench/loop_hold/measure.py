@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from bench.loop_hold.probe import Probe
 
 CASES = (*api_cases.CASES, *page_cases.CASES)
-_PATIENCE_SECONDS = 120
+_PATIENCE_SECONDS = 600
 
 
 @dataclass(frozen=True, slots=True)

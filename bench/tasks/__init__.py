@@ -23,7 +23,7 @@ MANY = 50_000
 DRAINED = 100_000
 SECONDS = 15
 RATES = ((200, 5.0), (1_000, None))
-HERDS = ((10_000, None), (50_000, 500.0))
+HERDS = ((10_000, None), (50_000, 400.0))
 MOST_RUNS = 3
 
 BARE = "bare SQL, one connection"
