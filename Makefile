@@ -7,10 +7,10 @@ READY  := $(VENV)/.ready
 TEST_WORKERS ?= $(shell $(PYTHON) -c 'import os; print(2 * (os.cpu_count() or 1))')
 
 .DEFAULT_GOAL := help
-.PHONY: again help install run test browser pictures check format bench lock schema clean
+.PHONY: help install run test test-debian test-large browser pooler pictures check format bench lock schema clean
 
 help: ## Show this list
-	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-9s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-11s %s\n", $$1, $$2}'
 
 install: $(READY) ## Make .venv with Rota and all that running, testing and benchmarking need
 
@@ -24,16 +24,22 @@ $(READY): pyproject.toml requirements.lock
 run: install ## Show Rota at work: a throw-away server with sample schedules, firing live
 	$(BIN)/rota demo
 
-test: install browser ## Run every test
-	$(BIN)/python -m pytest -n $(TEST_WORKERS) --dist worksteal || $(MAKE) --no-print-directory again
+# Each worker, and each program that tests start, would compile all modules again.
+test: export PYTHONDONTWRITEBYTECODE =
+test: install browser pooler ## Run every test
+	$(BIN)/python -m pytest -n $(TEST_WORKERS) --dist worksteal
 
-# With more tests at once than cores, one may have been too slow for a clock of its own. What fails alone, too, is a fault.
-again:
-	@echo "Some failed while the machine was full. They run again, one at a time:"
-	$(BIN)/python -m pytest --last-failed --last-failed-no-failures none
+test-debian: install ## Run the tests of the database and the API on Debian's own PostgreSQL, jit and all
+	$(BIN)/python -m tests.debian -n $(TEST_WORKERS) --dist worksteal tests/db tests/api
+
+test-large: install ## Run the tests that take the promised numbers: 50,000 at one instant, 1,000,000 of one tenant
+	$(BIN)/python -m pytest -m large tests/failures
 
 browser: install ## See to it that there is a Chromium for the tests of the dashboard
 	@$(BIN)/python -m tests.browser.chromium
+
+pooler: install ## See to it that there is a PgBouncer for the tests of connection poolers
+	@$(BIN)/python -m tests.process.pgbouncer
 
 pictures: install browser ## Take the pictures of the dashboard in docs/images anew
 	$(BIN)/python -m tests.browser.pictures
