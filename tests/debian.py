@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import os
 import shutil
-import socket
 import subprocess
 import sys
 import tempfile
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from tests.ports import reserve_port
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -65,7 +66,7 @@ def postgresql() -> Generator[str]:
     programs = find_postgresql()
     assert programs is not None, MISSING
     account = "postgres" if os.geteuid() == 0 else None
-    port = _free_port()
+    port = reserve_port()
     options = f"-p {port} -k '' -c listen_addresses=127.0.0.1 -c max_connections=300"
     options += " -c fsync=off -c full_page_writes=off"
     with tempfile.TemporaryDirectory(prefix="rota-debian-") as folder:
@@ -91,12 +92,6 @@ def find_postgresql() -> Path | None:
     return max(
         (each.parent for each in found), key=lambda each: int(each.parent.name), default=None
     )
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 def main() -> int:

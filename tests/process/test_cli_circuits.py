@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import socket
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.ports import reserve_port
 from tests.process.serving import eventually, serving
 
 from rota.db import embedded
@@ -23,9 +23,7 @@ async def home(tmp_path: Path) -> AsyncGenerator[Path]:
 
 def _nobody() -> str:
     """A host at which nobody listens."""
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        return f"127.0.0.1:{taken.getsockname()[1]}"
+    return f"127.0.0.1:{reserve_port()}"
 
 
 def test_a_host_that_is_down_is_left_alone_until_somebody_resets_it(home: Path) -> None:

@@ -7,7 +7,6 @@ import inspect
 import json
 import os
 import re
-import socket
 import subprocess
 import sys
 from datetime import UTC, date, datetime, timedelta
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.deadlines import patience
+from tests.ports import reserve_port
 from tests.process.client_target import Target, target
 from tests.process.serving import Server, serving
 
@@ -294,9 +294,7 @@ async def _pulling(ask: Asking) -> None:
 
 
 async def _dead(ask: Asking, place: Target) -> None:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        host = f"127.0.0.1:{taken.getsockname()[1]}"
+    host = f"127.0.0.1:{reserve_port()}"
     down = await _made(ask, f"http://{host}/", max_attempts=1)
     firing = await ask("trigger", down)
     await ask.until(firing, "dead")
